@@ -24,6 +24,7 @@ Thresholds: `studies.caption_flags` fixed them on Flickr8k so that few honest ca
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
 from math import ceil, log
@@ -32,14 +33,24 @@ from phrasebox.text.stems import stems
 from phrasebox.text.stopwords import STOP_WORDS
 from phrasebox.text.tokens import plain_words
 
-REPEATED, COPIED, GENERAL, OFF_TOPIC = "repeated", "copied", "general", "off_topic"
-LENGTH, SPELLING, FAST = "length", "spelling", "fast"
-FLAG_REASONS = (REPEATED, COPIED, GENERAL, OFF_TOPIC, LENGTH, SPELLING, FAST)
+
+class FlagReason(StrEnum):
+    """Why a caption is flagged."""
+
+    REPEATED = "repeated"
+    COPIED = "copied"
+    GENERAL = "general"
+    OFF_TOPIC = "off_topic"
+    LENGTH = "length"
+    SPELLING = "spelling"
+    FAST = "fast"
+
 
 #: Letters of a sequence; and sequences by which every text counts as longer: short ones are alike by chance.
 _LETTERS, _CHANCE = 4, 24
-#: Images that a background needs before it tells anything, and the most that it reads.
-LEAST_IMAGES, MOST_IMAGES = 200, 8_192
+#: Images that a background needs before it tells anything, those from which on it is large, and the most that
+#: it reads.
+LEAST_BACKGROUND, LARGE_BACKGROUND, MOST_BACKGROUND = 200, 2_000, 8_192
 #: Earlier captions of a writer with a sequence of letters that are compared, the newest ones.
 _NEWEST = 32
 #: Words that say nothing of an image, besides stop words.
@@ -60,15 +71,17 @@ _CACHED_PAIRS = 400_000
 class FlagThresholds:
     """What a value must pass to be flagged.
 
-    `off_topic`: by the number of the image's other captions, the last one for more.
+    `off_topic`: by the number of the image's other captions, the last one for more; `off_topic_large` with a
+    background of `LARGE_BACKGROUND` images or more, which knows more pairs of words that go together.
     """
 
-    repeated: float = 0.6
-    copied: float = 0.6
-    general: float = 0.03
-    off_topic: tuple[float, ...] = (0.2, 0.25, 0.28, 0.3)
-    fewest_words: int = 4
-    most_words: int = 35
+    repeated: float = 0.54
+    copied: float = 0.68
+    general: float = 0.027
+    off_topic: tuple[float, ...] = (0.13, 0.2, 0.22, 0.24)
+    off_topic_large: tuple[float, ...] = (0.19, 0.26, 0.28, 0.29)
+    fewest_words: int = 3
+    most_words: int = 36
     unknown_words: int = 2
     characters_a_second: float = 10.0
 
@@ -77,7 +90,7 @@ THRESHOLDS = FlagThresholds()
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenCaption:
+class CollectedCaption:
     """A caption: its number in the order of writing, its image and writer, and the seconds of writing, 0 if
     they were not measured."""
 
@@ -94,14 +107,14 @@ class RaisedFlag:
     like, if any."""
 
     caption: int
-    reason: str
+    reason: FlagReason
     value: float
     threshold: float
     like: int | None = None
 
 
 def caption_flags(
-    captions: Iterable[WrittenCaption],
+    captions: Iterable[CollectedCaption],
     background: "CaptionBackground | None" = None,
     *,
     unknown_words: Callable[[str], int] | None = None,
@@ -109,8 +122,8 @@ def caption_flags(
 ) -> list[RaisedFlag]:
     """Return the flags of a campaign's captions. `unknown_words` counts those of a text; without it spelling
     is not looked at, and without a background neither generality nor topic."""
-    of_image: dict[Hashable, list[WrittenCaption]] = defaultdict(list)
-    of_writer: dict[Hashable, list[WrittenCaption]] = defaultdict(list)
+    of_image: dict[Hashable, list[CollectedCaption]] = defaultdict(list)
+    of_writer: dict[Hashable, list[CollectedCaption]] = defaultdict(list)
     for caption in captions:
         of_image[caption.image].append(caption)
         of_writer[caption.writer].append(caption)
@@ -123,7 +136,7 @@ def caption_flags(
 
 
 def flags_within_image(
-    captions: Sequence[WrittenCaption],
+    captions: Sequence[CollectedCaption],
     background: "CaptionBackground | None" = None,
     *,
     unknown_words: Callable[[str], int] | None = None,
@@ -139,13 +152,13 @@ def flags_within_image(
 
 
 def repeated_captions(
-    captions: Iterable[WrittenCaption], thresholds: FlagThresholds = THRESHOLDS
+    captions: Iterable[CollectedCaption], thresholds: FlagThresholds = THRESHOLDS
 ) -> list[RaisedFlag]:
     """Return the flags of one writer's captions that are like an earlier one on another image."""
     ordered = sorted(captions, key=lambda caption: caption.number)
     frequency = Counter(grams for caption in ordered for grams in _grams(caption.text))
-    same: dict[frozenset[str], list[WrittenCaption]] = defaultdict(list)
-    index: dict[str, deque[WrittenCaption]] = defaultdict(lambda: deque(maxlen=_NEWEST))
+    same: dict[frozenset[str], list[CollectedCaption]] = defaultdict(list)
+    index: dict[str, deque[CollectedCaption]] = defaultdict(lambda: deque(maxlen=_NEWEST))
     flags = []
     for caption in ordered:
         grams = _grams(caption.text)
@@ -153,16 +166,17 @@ def repeated_captions(
         needed = ceil(thresholds.repeated * (len(grams) + _CHANCE) / (2 - thresholds.repeated) - 1e-9)
         rare = sorted(grams, key=lambda gram: (frequency[gram], gram))[: max(0, len(grams) - needed + 1)]
         before = same[grams]
-        candidates = {id(other): other for gram in rare for other in index[gram]}.values()
-        best = _most_alike(caption, [*before[:2], *candidates])
+        candidates = {other.number: other for gram in rare for other in index[gram]}
+        best = _most_alike(caption, [*before, *candidates.values()])
         if best is not None and best[0] >= thresholds.repeated:
-            flags.append(RaisedFlag(caption.number, REPEATED, best[0], thresholds.repeated, best[1].number))
-        if not before:
-            for gram in rare:
-                index[gram].append(caption)
-        # Two suffice: one of them is on another image.
+            flags.append(
+                RaisedFlag(caption.number, FlagReason.REPEATED, best[0], thresholds.repeated, best[1].number)
+            )
+        # Two of the same words suffice: one of them is on another image than whatever comes.
         if len(before) < 2 and all(other.image != caption.image for other in before):
             before.append(caption)
+            for gram in rare:
+                index[gram].append(caption)
     return flags
 
 
@@ -182,32 +196,32 @@ def content_stems(text: str) -> frozenset[str]:
 class CaptionBackground:
     """What captions of many images say: which words there are, and which go together.
 
-    `captions_of`: the captions of each image, by the name that `WrittenCaption.image` has, if it is one of
-    the same images: an image does not count for its own captions. The first `MOST_IMAGES` are read.
+    `captions_of`: the captions of each image, by the name that `CollectedCaption.image` has, if it is one of
+    the same images: an image does not count for its own captions. The first `MOST_BACKGROUND` are read.
     """
 
     def __init__(self, captions_of: Mapping[Hashable, Sequence[str]]) -> None:
         self._number: dict[Hashable, int] = {}
         at: dict[str, list[int]] = defaultdict(list)
-        #: Images where several captions have a word.
-        self._again: Counter[str] = Counter()
-        for number, (image, captions) in enumerate(islice(captions_of.items(), MOST_IMAGES)):
+        #: The number of images several captions of which have a word.
+        self.again: Counter[str] = Counter()
+        for number, (image, captions) in enumerate(islice(captions_of.items(), MOST_BACKGROUND)):
             self._number[image] = number
             for stem, times in Counter(stem for text in captions for stem in content_stems(text)).items():
                 at[stem].append(number)
-                self._again[stem] += times > 1
+                self.again[stem] += times > 1
         self.images = len(self._number)
-        #: The images with a word, as bits.
-        self._with = {stem: _bits(numbers) for stem, numbers in at.items()}
-        self._frequency = {stem: len(numbers) for stem, numbers in at.items()}
+        #: The images with a word, as bits, and their number.
+        self.images_with = {stem: _bits(numbers) for stem, numbers in at.items()}
+        self.frequency = {stem: len(numbers) for stem, numbers in at.items()}
         # By the number of images that do not count, 0 or 1, and word.
-        self._rows: tuple[dict[str, _Row], dict[str, _Row]] = ({}, {})
+        self._rows: tuple[dict[str, _Associations], dict[str, _Associations]] = ({}, {})
 
     def share_of_images(self, words: Iterable[str], image: Hashable = None) -> float:
         """Return the share of the images, without `image`, whose captions have all of these stems."""
         there = (1 << self.images) - 1
-        for stem in sorted(words, key=lambda stem: self._frequency.get(stem, 0)):
-            there &= self._with.get(stem, 0)
+        for stem in sorted(words, key=lambda stem: self.frequency.get(stem, 0)):
+            there &= self.images_with.get(stem, 0)
             if not there:
                 return 0.0
         own = self._number.get(image)
@@ -226,38 +240,41 @@ class CaptionBackground:
         back = [max(map(self._row(other, known).__getitem__, words)) for other in others]
         return (sum(there) / len(there) + sum(back) / len(back)) / 2
 
-    def _row(self, word: str, known: int) -> "_Row":
+    def _row(self, word: str, known: int) -> "_Associations":
         rows = self._rows[known]
         row = rows.get(word)
         if row is None:
             if len(rows) % 64 == 0 and sum(map(len, rows.values())) > _CACHED_PAIRS:
                 rows.clear()
-            row = rows[word] = _Row(lambda by: self._association(word, by, known))
+            row = rows[word] = _Associations(self, word, known)
         return row
 
-    def _association(self, word: str, by: str, known: int) -> float:
-        """Return the share of a word's information, -log p, that another word of the image gives."""
-        times = max(0, self._frequency.get(word, 0) - known)
-        chance = (times + 1) / (self.images - known + 2)
-        if word == by:
-            again = max(0, self._again[word] - known) + _PRIOR * _SAID_AGAIN
-            likely = again / (times + _PRIOR)
-        else:
-            both = (self._with.get(word, 0) & self._with.get(by, 0)).bit_count()
-            of = max(0, self._frequency.get(by, 0) - known)
-            likely = (max(0, both - known) + _PRIOR * chance) / (of + _PRIOR)
-        return max(0.0, log(likely / chance)) / -log(chance)
 
+class _Associations(dict[str, float]):
+    """By stem, the share of another stem's information, -log p, that it gives; computed when first read.
 
-class _Row(dict[str, float]):
-    """Values by key, each computed when it is first read."""
+    `known`: 1 if the image in question, where both are, is one of the background's, and does not count.
+    """
 
-    def __init__(self, value: Callable[[str], float]) -> None:
-        self._value = value
+    def __init__(self, background: CaptionBackground, word: str, known: int) -> None:
+        self._images_with, self._frequency = background.images_with, background.frequency
+        self._known, self._bits = known, background.images_with.get(word, 0)
+        times = max(0, background.frequency.get(word, 0) - known)
+        self._chance = (times + 1) / (background.images - known + 2)
+        again = max(0, background.again[word] - known) + _PRIOR * _SAID_AGAIN
+        self[word] = self._share(again / (times + _PRIOR))
 
-    def __missing__(self, key: str) -> float:
-        value = self[key] = self._value(key)
-        return value
+    def __missing__(self, by: str) -> float:
+        known, chance = self._known, self._chance
+        both = max(0, (self._bits & self._images_with.get(by, 0)).bit_count() - known)
+        of = max(0, self._frequency.get(by, 0) - known)
+        share = self[by] = (
+            self._share((both + _PRIOR * chance) / (of + _PRIOR)) if both > of * chance else 0.0
+        )
+        return share
+
+    def _share(self, likely: float) -> float:
+        return max(0.0, 1 - log(likely) / log(self._chance))
 
 
 def _bits(numbers: Sequence[int]) -> int:
@@ -276,8 +293,8 @@ def _grams(text: str) -> frozenset[str]:
 
 
 def _most_alike(
-    caption: WrittenCaption, others: Iterable[WrittenCaption]
-) -> tuple[float, WrittenCaption] | None:
+    caption: CollectedCaption, others: Iterable[CollectedCaption]
+) -> tuple[float, CollectedCaption] | None:
     """Return the likeness of the most alike caption on another image, the earliest of several, and it."""
     alike = (
         (likeness_of_texts(caption.text, other.text), -other.number, other)
@@ -289,23 +306,23 @@ def _most_alike(
 
 
 def _alone(
-    caption: WrittenCaption, unknown_words: Callable[[str], int] | None, thresholds: FlagThresholds
+    caption: CollectedCaption, unknown_words: Callable[[str], int] | None, thresholds: FlagThresholds
 ) -> Iterable[RaisedFlag]:
     """Yield the flags of a caption by itself."""
     number, words = caption.number, len(plain_words(caption.text))
     if words < thresholds.fewest_words:
-        yield RaisedFlag(number, LENGTH, words, thresholds.fewest_words)
+        yield RaisedFlag(number, FlagReason.LENGTH, words, thresholds.fewest_words)
     elif words > thresholds.most_words:
-        yield RaisedFlag(number, LENGTH, words, thresholds.most_words)
+        yield RaisedFlag(number, FlagReason.LENGTH, words, thresholds.most_words)
     if unknown_words is not None and (unknown := unknown_words(caption.text)) >= thresholds.unknown_words:
-        yield RaisedFlag(number, SPELLING, unknown, thresholds.unknown_words)
+        yield RaisedFlag(number, FlagReason.SPELLING, unknown, thresholds.unknown_words)
     if caption.seconds > 0:
         speed = len(caption.text) / caption.seconds
         if speed > thresholds.characters_a_second:
-            yield RaisedFlag(number, FAST, speed, thresholds.characters_a_second)
+            yield RaisedFlag(number, FlagReason.FAST, speed, thresholds.characters_a_second)
 
 
-def _copied(ordered: Sequence[WrittenCaption], threshold: float) -> Iterable[RaisedFlag]:
+def _copied(ordered: Sequence[CollectedCaption], threshold: float) -> Iterable[RaisedFlag]:
     """Yield the flags of captions that are like an earlier one of another writer."""
     for position, caption in enumerate(ordered):
         alike = [
@@ -315,25 +332,26 @@ def _copied(ordered: Sequence[WrittenCaption], threshold: float) -> Iterable[Rai
         ]
         if alike and max(alike)[0] >= threshold:
             likeness, other_number = max(alike)
-            yield RaisedFlag(caption.number, COPIED, likeness, threshold, -other_number)
+            yield RaisedFlag(caption.number, FlagReason.COPIED, likeness, threshold, -other_number)
 
 
 def _by_background(
-    ordered: Sequence[WrittenCaption], background: CaptionBackground, thresholds: FlagThresholds
+    ordered: Sequence[CollectedCaption], background: CaptionBackground, thresholds: FlagThresholds
 ) -> Iterable[RaisedFlag]:
     """Yield the flags of an image's captions that fit many images, or not this one."""
-    if background.images < LEAST_IMAGES:
+    if background.images < LEAST_BACKGROUND:
         return
     words = [content_stems(caption.text) for caption in ordered]
+    off_topic = thresholds.off_topic if background.images < LARGE_BACKGROUND else thresholds.off_topic_large
     for position, caption in enumerate(ordered):
         share = background.share_of_images(words[position], caption.image)
         if share > thresholds.general:
-            yield RaisedFlag(caption.number, GENERAL, share, thresholds.general)
+            yield RaisedFlag(caption.number, FlagReason.GENERAL, share, thresholds.general)
         others = len(ordered) - 1
         if others < 1 or (others == 1 and position == 0):
             continue
-        threshold = thresholds.off_topic[min(others, len(thresholds.off_topic)) - 1]
+        threshold = off_topic[min(others, len(off_topic)) - 1]
         rest = frozenset().union(*words[:position], *words[position + 1 :])
         agreement = background.agreement(words[position], rest, caption.image)
         if agreement < threshold:
-            yield RaisedFlag(caption.number, OFF_TOPIC, agreement, threshold)
+            yield RaisedFlag(caption.number, FlagReason.OFF_TOPIC, agreement, threshold)

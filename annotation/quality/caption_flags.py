@@ -14,12 +14,12 @@ from django.db.models import F, Q
 from annotation.common import database
 from annotation.models import Campaign, Caption, CaptionFlag, Judgment, OpenImage
 from annotation.protocol.caption_flags import (
-    LEAST_IMAGES,
-    MOST_IMAGES,
-    REPEATED,
+    LEAST_BACKGROUND,
+    MOST_BACKGROUND,
     CaptionBackground,
+    CollectedCaption,
+    FlagReason,
     RaisedFlag,
-    WrittenCaption,
     flags_within_image,
     repeated_captions,
 )
@@ -53,14 +53,14 @@ def flag_captions(campaign: Campaign) -> int:
         return 0
     background = _background(campaign)
     flagged_before = images.filter(flags_version__gt=0).exclude(pk__in=behind)
-    if LEAST_IMAGES <= background.images <= LEAST_IMAGES + len(behind):
+    if LEAST_BACKGROUND <= background.images <= LEAST_BACKGROUND + len(behind):
         # Until now there was no background to compare with.
         behind |= dict(flagged_before.values_list("pk", "version"))
     answers = Judgment.objects.filter(image__in=behind, kind__in=caption_kinds(campaign))
     writers = set(answers.values_list("worker", flat=True))
     flags = _within_images(campaign, behind, background) + _repeated(campaign, writers)
-    about = Q(judgment__image__in=behind) & ~Q(reason=REPEATED)
-    about |= Q(judgment__worker__in=writers, reason=REPEATED)
+    about = Q(judgment__image__in=behind) & ~Q(reason=FlagReason.REPEATED)
+    about |= Q(judgment__worker__in=writers, reason=FlagReason.REPEATED)
     _replace(campaign, about, flags, behind)
     return len(behind)
 
@@ -68,7 +68,7 @@ def flag_captions(campaign: Campaign) -> int:
 def _within_images(
     campaign: Campaign, images: Collection[int], background: CaptionBackground
 ) -> list[RaisedFlag]:
-    of_image: dict[object, list[WrittenCaption]] = defaultdict(list)
+    of_image: dict[object, list[CollectedCaption]] = defaultdict(list)
     for caption in _captions(campaign, Q(image__in=images)):
         of_image[caption.image].append(caption)
 
@@ -83,13 +83,13 @@ def _within_images(
 
 
 def _repeated(campaign: Campaign, writers: Collection[int]) -> list[RaisedFlag]:
-    of_writer: dict[object, list[WrittenCaption]] = defaultdict(list)
+    of_writer: dict[object, list[CollectedCaption]] = defaultdict(list)
     for caption in _captions(campaign, Q(worker__in=writers)):
         of_writer[caption.writer].append(caption)
     return [flag for captions in of_writer.values() for flag in repeated_captions(captions)]
 
 
-def _captions(campaign: Campaign, which: Q) -> Iterable[WrittenCaption]:
+def _captions(campaign: Campaign, which: Q) -> Iterable[CollectedCaption]:
     """Yield captions in the order of writing, with the images of the corpus. Simulated seconds do not count,
     nor do texts that were erased."""
     rows = captions_written(campaign).filter(which).order_by("pk")
@@ -97,12 +97,12 @@ def _captions(campaign: Campaign, which: Q) -> Iterable[WrittenCaption]:
         "pk", "image__image", "worker", "content__text", "assignment__seconds"
     ):
         if text:
-            yield WrittenCaption(number, image, writer, text, 0.0 if campaign.simulated else seconds or 0.0)
+            yield CollectedCaption(number, image, writer, text, 0.0 if campaign.simulated else seconds or 0.0)
 
 
 def _background(campaign: Campaign) -> CaptionBackground:
     """Return what the captions of the campaign's corpus and of the campaign itself say."""
-    most = MOST_IMAGES * _CAPTIONS_OF_AN_IMAGE
+    most = MOST_BACKGROUND * _CAPTIONS_OF_AN_IMAGE
     texts: dict[object, list[str]] = defaultdict(list)
     stored = Caption.objects.filter(image__corpus=campaign.corpus_id).order_by("image", "number")
     for image, text in stored.values_list("image", "text")[:most]:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Campaign, CaptionFlag, Judgment, TrustState
-from annotation.protocol import caption_flags as flags
+from annotation.protocol.caption_flags import FlagReason
 from annotation.protocol.kinds import kind_of
 
 #: The number of flagged captions, and their share of a worker's, from which on a researcher should look: the
@@ -16,13 +16,13 @@ from annotation.protocol.kinds import kind_of
 TELLING_FLAGS, TELLING_FLAGS_SHARE = 10, 0.2
 #: Labels of the reasons.
 FLAG_LABELS = {
-    flags.REPEATED: gettext_lazy("repeated"),
-    flags.COPIED: gettext_lazy("copied"),
-    flags.GENERAL: gettext_lazy("fits any image"),
-    flags.OFF_TOPIC: gettext_lazy("unlike the image's other captions"),
-    flags.LENGTH: gettext_lazy("unusual length"),
-    flags.SPELLING: gettext_lazy("misspelt"),
-    flags.FAST: gettext_lazy("written too fast"),
+    FlagReason.REPEATED: gettext_lazy("repeated"),
+    FlagReason.COPIED: gettext_lazy("copied"),
+    FlagReason.GENERAL: gettext_lazy("fits any image"),
+    FlagReason.OFF_TOPIC: gettext_lazy("unlike the image's other captions"),
+    FlagReason.LENGTH: gettext_lazy("unusual length"),
+    FlagReason.SPELLING: gettext_lazy("misspelt"),
+    FlagReason.FAST: gettext_lazy("written too fast"),
 }
 
 
@@ -38,16 +38,16 @@ def flag_text(flag: CaptionFlag) -> str:
     """Return a flag's value against its threshold, in a phrase."""
     numbers = {"value": flag.value, "threshold": flag.threshold}
     match flag.reason:
-        case flags.REPEATED | flags.COPIED:
+        case FlagReason.REPEATED | FlagReason.COPIED:
             return _("likeness %(value).2f, flagged from %(threshold).2f") % numbers
-        case flags.GENERAL:
+        case FlagReason.GENERAL:
             percent = {name: 100 * number for name, number in numbers.items()}
             return _("fits %(value).1f %% of the images, flagged above %(threshold).1f %%") % percent
-        case flags.OFF_TOPIC:
+        case FlagReason.OFF_TOPIC:
             return _("agreement %(value).2f, flagged below %(threshold).2f") % numbers
-        case flags.LENGTH:
+        case FlagReason.LENGTH:
             return _("%(value)d words, limit %(threshold)d") % numbers
-        case flags.SPELLING:
+        case FlagReason.SPELLING:
             return _("%(value)d unknown words, flagged from %(threshold)d") % numbers
         case _reason:
             return _("%(value).0f characters a second, flagged above %(threshold).0f") % numbers
@@ -61,6 +61,13 @@ def flagged_captions(campaign: Campaign, workers: Collection[int] | None = None)
         rows = rows.filter(judgment__worker__in=workers)
     counted = rows.values("judgment__worker").annotate(n=Count("judgment", distinct=True)).order_by()
     return dict(counted.values_list("judgment__worker", "n"))
+
+
+def flags_by_reason(campaign: Campaign, worker: int) -> list[tuple[str, int]]:
+    """Return the labels of the flags of a worker's captions, and how many captions have each."""
+    rows = CaptionFlag.objects.filter(campaign=campaign, judgment__worker=worker)
+    counted = dict(rows.values("reason").annotate(n=Count("pk")).order_by().values_list("reason", "n"))
+    return [(str(label), counted[reason]) for reason, label in FLAG_LABELS.items() if reason in counted]
 
 
 def workers_with_many_flags(campaign: Campaign) -> list[int]:

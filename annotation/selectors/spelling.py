@@ -29,9 +29,9 @@ MOST_EDITS = 2
 LONGEST_WORD = 30
 #: Number of captions of a corpus that are read, and how many of them must contain a word for it to be known.
 CAPTIONS_READ, _OFTEN = 5_000, 3
-#: Sizes of the caches of corpora's words and of words' suggestions: somebody who types sends the same words
-#: repeatedly.
-CACHED_CORPORA, CACHED_SUGGESTIONS = 8, 2048
+#: Sizes of the caches of corpora's words, of words' suggestions, and of whether words are known: somebody who
+#: types sends the same words repeatedly.
+CACHED_CORPORA, CACHED_SUGGESTIONS, CACHED_WORDS = 8, 2048, 16_384
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 #: A sentence begins after these, and its first word is no name.
@@ -94,6 +94,7 @@ def _folded(word: str) -> str:
     return word.casefold().replace("’", "'")
 
 
+@lru_cache(maxsize=CACHED_WORDS)
 def _known(word: str) -> bool:
     folded = _folded(word)
     return bool(_speller().known({folded, folded.removesuffix("'s")}))

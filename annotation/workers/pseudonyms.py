@@ -285,9 +285,8 @@ def _erase_texts(worker: Worker) -> int:
             part["text"] = ""
         if parts:
             emptied.append(judgment)
-    Judgment.objects.bulk_update(emptied, ["content"], batch_size=500)
     CaptionFlag.objects.filter(judgment__worker=worker).delete()
-    return len(emptied)
+    return Judgment.objects.bulk_update(emptied, ["content"], batch_size=500)
 
 
 def _erase(
