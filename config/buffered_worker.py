@@ -35,7 +35,7 @@ from gunicorn.workers.gthread import ThreadWorker
 from annotation.api.problems import Problem
 from config.bodies import LARGEST_BODY, LARGEST_FROM_ANYBODY, sender_of
 from config.outgoing import Outgoing
-from config.request_limits import CALLER, RequestLimits, RequestSlot, remember, slot_of
+from config.request_limits import CALLER, RequestLimits, RequestSlot, remember_account, slot_of
 
 #: Seconds in which the head of a request must arrive; and minimum speed of a body or a response in bytes a
 #: second.
@@ -319,7 +319,7 @@ class BufferedWorker(ThreadWorker):
 
     def _remember(self, connection: ClientConnection) -> None:
         if connection.slot is not None:
-            remember(connection.slot.credential, connection.caller.get("account"))
+            remember_account(connection.slot.credential, connection.caller.get("account"))
 
     def _release(self, connection: ClientConnection) -> None:
         slot, connection.slot = connection.slot, None

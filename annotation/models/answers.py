@@ -126,6 +126,39 @@ class CaptionFlag(models.Model):
         return f"{self.reason} of judgment {self.judgment_id}"
 
 
+class AnswerReview(models.Model):
+    """A reviewer's decision about an answer. A rejected answer is withdrawn, and stays paid; its worker gets
+    the reason as a message.
+
+    `text` is a corrected caption; the original stays in the judgment.
+    """
+
+    ACCEPTED, REJECTED = "accepted", "rejected"
+
+    judgment = models.OneToOneField(Judgment, on_delete=models.CASCADE, related_name="review")
+    decision = models.CharField(max_length=20)
+    reason = models.CharField(max_length=200, blank=True, help_text="The worker reads it")
+    text = models.TextField(blank=True)
+    reviewed_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    reviewed_at = models.DateTimeField()
+    message = models.ForeignKey(
+        "WorkerMessage", on_delete=models.SET_NULL, null=True, blank=True, related_name="reviews"
+    )
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(decision="accepted", reason="") | Q(decision="rejected", text="") & ~Q(reason=""),
+                name="review_rejects_with_a_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.decision}: judgment {self.judgment_id}"
+
+
 class Move(models.Model):
     """One step of a chain in the fold. `undone_at` is set when a refold reverts it."""
 

@@ -46,6 +46,7 @@ from annotation.models import (
     Image,
     Invitation,
     Job,
+    Judgment,
     OpenImage,
     Ruling,
     Webhook,
@@ -672,6 +673,17 @@ def withdrawn(at: At) -> Call:
     return call
 
 
+get("answers", READERS, "review", kind="coref_link", state="undecided", since="2000-01-01", after=10**6)
+post(
+    "operation",
+    READERS,
+    "review_answers",
+    campaign="review",
+    answers=_mine(Judgment),
+    decision=lambda at: at.choice("accepted", "rejected", "undecided"),
+    reason=lambda at: at.choice("", "<b>Bad.</b>"),
+    next="/campaigns/review/answers/",
+)
 post(
     "operation",
     READERS,

@@ -341,7 +341,7 @@ def test_who_is_not_known_yet_does_not_wait_for_all_connections_of_another_who_i
     # One of each session, and the other places of the address.
     assert started == ["with s", "with t", *["from a"] * 4]
     order.give_back(other)
-    request_limits.remember(other.credential, 7)
+    request_limits.remember_account(other.credential, 7)
     assert started[6:] == ["from a"]
     assert request_limits.slot_of(_Request("t"), ("a", 1)) == RequestSlot("7", "page", "t")
 

@@ -225,6 +225,7 @@ def built() -> dict[str, Any]:
                             "change_settings",
                             "image_order",
                             "review",
+                            "answers",
                             "workers",
                             "entry",
                         ),
