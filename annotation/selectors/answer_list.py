@@ -127,8 +127,10 @@ def answer_page(
         rows = rows.filter(created_at__lt=_midnight(request.until) + timedelta(days=1))
     if after is not None:
         rows = rows.filter(pk__lt=after)
-    page = list(_with_relations(rows).order_by("-pk")[: size + 1])
-    return AnswerPage(page[:size], page[size - 1].pk if len(page) > size else None)
+    # Numbers first: a worker's ten thousand answers are sorted by their index alone.
+    numbers = list(rows.order_by("-pk").values_list("pk", flat=True)[: size + 1])
+    page = _with_relations(Judgment.objects.filter(pk__in=numbers[:size])).order_by("-pk")
+    return AnswerPage(list(page), numbers[size - 1] if len(numbers) > size else None)
 
 
 def with_images(rows: Iterable[Judgment]) -> list[AnswerWithImage]:

@@ -937,6 +937,7 @@ def _draft_campaign(at: At) -> str:
 
 post("operation", RUNNERS, "open_draft", campaign=_draft_campaign)
 get("operation_file", RUNNERS, "download_export", job=_job(Job.DONE))
+get("operation_layout", SIGNED_IN, "dataset_stats", _job(Job.DONE), lambda at: at.choice("csv", "latex", "x"))
 
 # Evaluation ------------------------------------------------------------------------------------
 

@@ -205,6 +205,7 @@ def built() -> dict[str, Any]:
                 "documentation": ["index.html"],
                 "operation": ["pause_campaign"],
                 "operation_file": ["export_ledger"],
+                "operation_layout": ["dataset_stats", 1, "csv"],
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 "upload": ["0" * 32],
                 "upload_preview": ["0" * 32, 0],

@@ -495,6 +495,8 @@ VALID: dict[str, Make] = {
     "review_image": _ruled,
     "make_ruling": with_body({"kind": "keep_apart", "mentions": [MAN, HAT]}, campaign="review", image="man"),
     "withdraw_ruling": _ruling,
+    "dataset_stats": with_body({"layer": "import"}, corpus="quay"),
+    "caption_stats": at(corpus="quay"),
     "list_answers": at(campaign="review"),
     "review_answers": _review,
     "list_flags": at(campaign="review"),
