@@ -444,6 +444,7 @@ class Migration(migrations.Migration):
                 ('rulings_version', models.PositiveIntegerField(db_default=0, default=0)),
                 ('layer_behind', models.BooleanField(db_default=False, default=False)),
                 ('complete', models.BooleanField(db_default=False, default=False)),
+                ('flags_version', models.PositiveIntegerField(db_default=0, default=0, help_text='Its version when its captions were flagged')),
                 ('in_review', models.PositiveSmallIntegerField(db_default=0, default=0, help_text='Chains that wait for a reviewer')),
                 ('answers', models.PositiveIntegerField(db_default=0, default=0, help_text='Answers about it that are not withdrawn')),
                 ('chain_stages', models.JSONField(blank=True, default=dict, help_text='Stage: how many chains are at it')),
@@ -804,6 +805,21 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(condition=models.Q(('resolved_at__isnull', True)), fields=['id'], name='flag_unresolved')],
+            },
+        ),
+        migrations.CreateModel(
+            name='CaptionFlag',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('reason', models.CharField(max_length=20)),
+                ('value', models.FloatField()),
+                ('threshold', models.FloatField()),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='caption_flags', to='annotation.campaign')),
+                ('judgment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='caption_flags', to='annotation.judgment')),
+                ('similar_to', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotation.judgment')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('judgment', 'reason'), name='caption_flag_once_per_reason')],
             },
         ),
         migrations.CreateModel(

@@ -99,6 +99,33 @@ class Flag(models.Model):
         return f"flag on judgment {self.judgment_id}"
 
 
+class CaptionFlag(models.Model):
+    """A reason to look at a written caption: a value that passed a threshold (`protocol.caption_flags`).
+
+    The periodic work writes and deletes them (`quality.caption_flags`). `similar_to`: the caption that this
+    one repeats or copies.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="caption_flags")
+    judgment = models.ForeignKey(
+        Judgment, on_delete=models.CASCADE, related_name="caption_flags", db_index=False
+    )
+    reason = models.CharField(max_length=20)
+    value = models.FloatField()
+    threshold = models.FloatField()
+    similar_to = models.ForeignKey(
+        Judgment, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["judgment", "reason"], name="caption_flag_once_per_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason} of judgment {self.judgment_id}"
+
+
 class AnswerReview(models.Model):
     """A reviewer's decision about an answer. A rejected answer is withdrawn, and stays paid; its worker gets
     the reason as a message.

@@ -29,6 +29,7 @@ from annotation.models import (
     AuditEntry,
     Bonus,
     Campaign,
+    CaptionFlag,
     Flag,
     Identity,
     Judgment,
@@ -239,9 +240,9 @@ def _erase_texts(worker: Worker) -> int:
             part["text"] = ""
         if parts:
             emptied.append(judgment)
-    Judgment.objects.bulk_update(emptied, ["content"], batch_size=500)
+    CaptionFlag.objects.filter(judgment__worker=worker).delete()
     AnswerReview.objects.filter(judgment__worker=worker).update(text="")
-    return len(emptied)
+    return Judgment.objects.bulk_update(emptied, ["content"], batch_size=500)
 
 
 def _erase(

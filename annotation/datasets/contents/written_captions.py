@@ -15,7 +15,7 @@ from annotation.common.operations import Help, Named, OperationContext
 from annotation.datasets.exporting import ExportError, simulated_refusal
 from annotation.datasets.importing import import_records
 from annotation.models import AnswerReview, Campaign, Caption, Corpus, Judgment
-from annotation.protocol.kinds import ABOUT_IMAGE, Kind, all_kinds, only_kind
+from annotation.protocol.kinds import all_kinds, only_kind
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.records import RECORDS_PER_QUERY, stream_records
@@ -60,7 +60,7 @@ def check_publishing(request: PublishCaptionsRequest, context: OperationContext)
     """Raise ExportError for a campaign that collects no captions, and for simulated ones, unless allowed."""
     campaign = request.row()
     if not collects_captions(campaign):
-        tasks = " or ".join(sorted({kind.tasks for kind in all_kinds() if _writes(kind)}))
+        tasks = " or ".join(sorted({kind.tasks for kind in all_kinds() if kind.writes_captions}))
         raise ExportError(f"campaign {campaign.name!r} asks {campaign.tasks}; expected {tasks}")
     if campaign.simulated and not request.simulated:
         raise ExportError(simulated_refusal(campaign.name))
@@ -104,11 +104,7 @@ def publish_captions(request: PublishCaptionsRequest, context: OperationContext)
 def collects_captions(campaign: Campaign) -> bool:
     """Whether the workers of a campaign write captions of its images."""
     kind = only_kind(campaign.tasks)
-    return kind is not None and _writes(kind)
-
-
-def _writes(kind: Kind) -> bool:
-    return kind.writes and kind.about == ABOUT_IMAGE
+    return kind is not None and kind.writes_captions
 
 
 class _WrittenCaptions:

@@ -37,6 +37,7 @@ HELPS = {
     "few_workers": ("entry", gettext_lazy("Invite workers")),
     "no_worker": ("workers", gettext_lazy("See the workers")),
     "fast_workers": ("workers", gettext_lazy("See the workers")),
+    "flagged_captions": ("workers", gettext_lazy("See the workers")),
     "budget_low": ("campaign_settings", gettext_lazy("Change the budget")),
     "stalled": ("entry", gettext_lazy("Invite workers")),
     "leases_lost": ("texts", gettext_lazy("Read the instructions")),
