@@ -123,10 +123,8 @@ def _replace(campaign: Campaign, about: Q, flags: Iterable[RaisedFlag], images: 
     with database.writing():
         rows = CaptionFlag.objects.filter(about, campaign=campaign)
         old = {
-            _Stored(*values): pk
-            for pk, *values in rows.values_list(
-                "pk", "judgment", "reason", "value", "threshold", "similar_to"
-            )
+            _Stored(*values[:-1]): values[-1]
+            for values in rows.values_list("judgment", "reason", "value", "threshold", "similar_to", "pk")
         }
         CaptionFlag.objects.filter(pk__in=[pk for flag, pk in old.items() if flag not in new]).delete()
         CaptionFlag.objects.bulk_create(

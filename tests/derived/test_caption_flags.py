@@ -21,7 +21,6 @@ from annotation.selectors.caption_flags import (
     flag_text,
     flagged_captions,
     flags_by_reason,
-    flags_of,
 )
 from annotation.workers import pseudonyms
 from tests.derived.test_written_captions import write, writing
@@ -87,7 +86,7 @@ def test_flags_follow_a_changed_caption_and_end_with_its_text(campaign: Campaign
     Assignment.objects.update(seconds=60)
     assert do("flag_captions")
     (judgment,) = Judgment.objects.filter(worker=bob)
-    ((flag,),) = flags_of(Judgment.objects.values_list("pk", flat=True)).values()
+    flag = CaptionFlag.objects.get()
     assert (flag.judgment_id, flag.reason) == (judgment.pk, FlagReason.SPELLING)
     assert flag_text(flag) == "2 unknown words, flagged from 2"
     assert flagged_captions(campaign) == {bob: 1} and flagged_captions(campaign, [ann]) == {}
@@ -95,7 +94,7 @@ def test_flags_follow_a_changed_caption_and_end_with_its_text(campaign: Campaign
     changed = Answer("written", content={"text": DOG})
     assert reopening.change_answer(worker=bob, assignment=assignment.pk, answer=changed)
     assert do("flag_captions")
-    ((flag,),) = flags_of([judgment.pk]).values()
+    flag = CaptionFlag.objects.get(judgment=judgment)
     assert (flag.reason, flag.similar_to.worker_id) == (FlagReason.COPIED, ann)
     assert set(FLAG_LABELS) > {flag.reason}
     pseudonyms.erase_worker(worker=judgment.worker, texts=True)

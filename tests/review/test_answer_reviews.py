@@ -16,6 +16,7 @@ from annotation.models import (
     AnswerReview,
     AuditEntry,
     Campaign,
+    CaptionFlag,
     Judgment,
     OpenImage,
     Worker,
@@ -236,3 +237,18 @@ def test_pages_of_answers_follow_each_other() -> None:
         if after is None:
             break
     assert pages == everything
+
+
+def test_flagged_captions_are_found_with_their_flags() -> None:
+    ann, bob = workers(2)
+    campaign = captions(ann, bob)
+    first, second = Judgment.objects.order_by("pk")
+    CaptionFlag.objects.create(
+        campaign=campaign, judgment=second, reason="copied", value=0.9, threshold=0.5, similar_to=first
+    )
+    client = signed_in("rita", REVIEWER)
+    for flagged, displayed in (("any", [second]), ("copied", [second]), ("fast", []), ("", [second, first])):
+        request = AnswersRequest(campaign="writing", flagged=flagged or None)
+        assert answer_page(request, campaign).rows == displayed
+        page = client.get(f"{reverse('answers', args=['writing'])}?flagged={flagged}").content.decode()
+        assert ("likeness 0.90" in page) == (second in displayed)
