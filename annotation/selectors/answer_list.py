@@ -40,7 +40,7 @@ _ROLES = {
 }
 AnswerState = Annotated[str, OneOf(lambda: {name: title for name, (title, _q) in _STATES.items()}, _("any"))]
 _ANY_FLAG = "any"
-_FLAGS: dict[str, Any] = {_ANY_FLAG: _("any flag"), **FLAG_LABELS}
+_FLAGS = {_ANY_FLAG: _("any flag"), **{str(reason): label for reason, label in FLAG_LABELS.items()}}
 CaptionFlagName = Annotated[str, OneOf(lambda: _FLAGS, _("flagged or not"))]
 AnswerRole = Annotated[str, OneOf(lambda: _ROLES, _("all"))]
 

@@ -95,6 +95,7 @@ def test_flags_follow_a_changed_caption_and_end_with_its_text(campaign: Campaign
     assert reopening.change_answer(worker=bob, assignment=assignment.pk, answer=changed)
     assert do("flag_captions")
     flag = CaptionFlag.objects.get(judgment=judgment)
+    assert flag.similar_to is not None
     assert (flag.reason, flag.similar_to.worker_id) == (FlagReason.COPIED, ann)
     assert set(FLAG_LABELS) > {flag.reason}
     pseudonyms.erase_worker(worker=judgment.worker, texts=True)
