@@ -110,7 +110,7 @@ def test_a_worker_with_many_flags_is_an_alarm(capsys: pytest.CaptureFixture[str]
     write(campaign, lazy, VAGUE)
     write(campaign, honest, *TEXTS[2:5:2])
     (first,) = Judgment.objects.filter(worker=lazy)
-    rest = OpenImage.objects.exclude(pk=first.image_id)
+    rest = OpenImage.objects.exclude(pk=first.image_id or 0)
     common = {
         **{name: getattr(first, name) for name in ("campaign", "worker", "kind", "key", "role", "answer")},
         "source": "elsewhere",
