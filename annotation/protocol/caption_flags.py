@@ -29,6 +29,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
 from math import ceil, log
+from typing import Any
 
 from phrasebox.text.stems import stems
 from phrasebox.text.stopwords import STOP_WORDS
@@ -204,7 +205,7 @@ class CaptionBackground:
     the same images: an image does not count for its own captions. The first `MOST_BACKGROUND` are read.
     """
 
-    def __init__(self, captions_of: Mapping[Hashable, Sequence[str]]) -> None:
+    def __init__(self, captions_of: Mapping[Any, Sequence[str]]) -> None:
         self._number: dict[Hashable, int] = {}
         at: dict[str, list[int]] = defaultdict(list)
         #: The number of images several captions of which have a word.
