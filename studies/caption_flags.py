@@ -5,7 +5,7 @@
 Captions are those of Flickr8k and Flickr30k (REAL_DATA_DIR, or ../shared/data). A campaign is 600 images with
 five captions each, 3,000 in all; each image's are written one after another by five of 30 writers, drawn for
 each image. So honest captions are real ones. Who wrote them is not known, and neither are seconds: nothing is
-measured of the flag `fast`.
+measured of the flags `fast` and `pasted`.
 
 With --fix: the values of honest captions of five campaigns over training images of Flickr8k, no image twice,
 at the shares in BUDGET, from which the thresholds in `annotation.protocol.caption_flags` were rounded to the

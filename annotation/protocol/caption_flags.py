@@ -1,5 +1,5 @@
 """Flags of captions that people write: repeated, copied, general, off topic, too short or long, misspelt,
-fast.
+fast, pasted.
 
 A flag says that a caption should be looked at, with a value and the threshold that it passed. Each compares
 a caption with what is known at no cost: the writer's other captions, the image's other captions, and a
@@ -12,6 +12,7 @@ background of captions of many images.
 - `off_topic`: the image's other captions do not account for its words. Value: `CaptionBackground.agreement`,
   from 0 to 1. Of two captions the later one is flagged; a lone caption cannot be known from its text.
 - `length`: its number of words. `spelling`: its number of unknown words. `fast`: characters a second.
+  `pasted`: the share of its characters that were pasted.
 
 Every caption is compared with the few others of its image, and with those of its writer that share rare
 sequences of letters with it, by an index; so the time grows with the number of captions.
@@ -28,6 +29,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
 from math import ceil, log
+from typing import Any
 
 from phrasebox.text.stems import stems
 from phrasebox.text.stopwords import STOP_WORDS
@@ -44,6 +46,7 @@ class FlagReason(StrEnum):
     LENGTH = "length"
     SPELLING = "spelling"
     FAST = "fast"
+    PASTED = "pasted"
 
 
 #: Letters of a sequence; and sequences by which every text counts as longer: short ones are alike by chance.
@@ -84,6 +87,7 @@ class FlagThresholds:
     most_words: int = 36
     unknown_words: int = 2
     characters_a_second: float = 10.0
+    pasted: float = 0.5
 
 
 THRESHOLDS = FlagThresholds()
@@ -91,14 +95,15 @@ THRESHOLDS = FlagThresholds()
 
 @dataclass(frozen=True, slots=True)
 class CollectedCaption:
-    """A caption: its number in the order of writing, its image and writer, and the seconds of writing, 0 if
-    they were not measured."""
+    """A caption: its number in the order of writing, its image and writer, the seconds of writing, 0 if they
+    were not measured, and the number of characters that were pasted."""
 
     number: int
     image: Hashable
     writer: Hashable
     text: str
     seconds: float = 0.0
+    pasted: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +205,7 @@ class CaptionBackground:
     the same images: an image does not count for its own captions. The first `MOST_BACKGROUND` are read.
     """
 
-    def __init__(self, captions_of: Mapping[Hashable, Sequence[str]]) -> None:
+    def __init__(self, captions_of: Mapping[Any, Sequence[str]]) -> None:
         self._number: dict[Hashable, int] = {}
         at: dict[str, list[int]] = defaultdict(list)
         #: The number of images several captions of which have a word.
@@ -320,6 +325,9 @@ def _alone(
         speed = len(caption.text) / caption.seconds
         if speed > thresholds.characters_a_second:
             yield RaisedFlag(number, FlagReason.FAST, speed, thresholds.characters_a_second)
+    pasted = min(1.0, caption.pasted / max(1, len(caption.text)))
+    if pasted >= thresholds.pasted:
+        yield RaisedFlag(number, FlagReason.PASTED, pasted, thresholds.pasted)
 
 
 def _copied(ordered: Sequence[CollectedCaption], threshold: float) -> Iterable[RaisedFlag]:

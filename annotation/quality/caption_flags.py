@@ -93,11 +93,12 @@ def _captions(campaign: Campaign, which: Q) -> Iterable[CollectedCaption]:
     """Yield captions in the order of writing, with the images of the corpus. Simulated seconds do not count,
     nor do texts that were erased."""
     rows = captions_written(campaign).filter(which).order_by("pk")
-    for number, image, writer, text, seconds in rows.values_list(
-        "pk", "image__image", "worker", "content__text", "assignment__seconds"
+    for number, image, writer, content, seconds in rows.values_list(
+        "pk", "image__image", "worker", "content", "assignment__seconds"
     ):
-        if text:
-            yield CollectedCaption(number, image, writer, text, 0.0 if campaign.simulated else seconds or 0.0)
+        if text := content.get("text"):
+            measured = 0.0 if campaign.simulated else seconds or 0.0
+            yield CollectedCaption(number, image, writer, text, measured, content.get("pasted", 0.0))
 
 
 def _background(campaign: Campaign) -> CaptionBackground:

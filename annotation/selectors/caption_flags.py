@@ -22,6 +22,7 @@ FLAG_LABELS = {
     FlagReason.LENGTH: gettext_lazy("unusual length"),
     FlagReason.SPELLING: gettext_lazy("misspelt"),
     FlagReason.FAST: gettext_lazy("written too fast"),
+    FlagReason.PASTED: gettext_lazy("pasted"),
 }
 
 
@@ -36,6 +37,9 @@ def flag_text(flag: CaptionFlag) -> str:
             return _("fits %(value).1f %% of the images, flagged above %(threshold).1f %%") % percent
         case FlagReason.OFF_TOPIC:
             return _("agreement %(value).2f, flagged below %(threshold).2f") % numbers
+        case FlagReason.PASTED:
+            percent = {name: 100 * number for name, number in numbers.items()}
+            return _("%(value).0f %% pasted, flagged from %(threshold).0f %%") % percent
         case FlagReason.LENGTH:
             return _("%(value)d words, limit %(threshold)d") % numbers
         case FlagReason.SPELLING:

@@ -79,7 +79,9 @@ def test_flags_do_not_depend_on_when_they_are_counted(campaign: Campaign, seed: 
     assert {row[1] for row in now} & {FlagReason.REPEATED, FlagReason.COPIED}
 
 
-def test_flags_follow_a_changed_caption_and_end_with_its_text(campaign: Campaign) -> None:
+def test_flags_follow_a_changed_caption_and_end_with_its_text() -> None:
+    a_corpus("bare", [an_image("i", layered=False)])
+    campaign = writing("bare")
     ann, bob = workers(2)
     write(campaign, ann, DOG)
     write(campaign, bob, "Helo thier wide world.")

@@ -154,14 +154,15 @@ def test_agreement_grows_with_the_words_in_common() -> None:
     assert background.agreement([], ["x"]) == 1 == background.agreement(["x"], [])
 
 
-def test_length_spelling_and_speed() -> None:
+def test_length_spelling_speed_and_what_was_pasted() -> None:
     words = " ".join(WORDS)
     captions = [
         CollectedCaption(0, 0, 0, "A dog."),
         CollectedCaption(1, 1, 1, f"{words} {words}", seconds=60),
         CollectedCaption(2, 2, 2, " ".join(WORDS[:8]), seconds=2),
         CollectedCaption(3, 3, 3, " ".join(WORDS[:9]), seconds=0),
-        CollectedCaption(4, 4, 4, "zzz " * 5),
+        CollectedCaption(4, 4, 4, "zzz " * 5, pasted=9),
+        CollectedCaption(5, 5, 5, "abc " * 5, pasted=10),
     ]
     found = flags(*captions, unknown_words=lambda text: text.count("zzz"))
     assert found == {
@@ -169,6 +170,7 @@ def test_length_spelling_and_speed() -> None:
         1: {FlagReason.LENGTH},
         2: {FlagReason.FAST},
         4: {FlagReason.SPELLING},
+        5: {FlagReason.PASTED},
     }
     assert {flag.reason: (flag.value, flag.threshold) for flag in caption_flags(captions[2:3])} == {
         FlagReason.FAST: (len(captions[2].text) / 2, THRESHOLDS.characters_a_second)
