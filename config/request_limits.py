@@ -68,7 +68,7 @@ def slot_of(request: Any, client: Any, *, large: bool = False) -> RequestSlot:
     return RequestSlot(f"with {credential}" if credential else address, kind, credential, address)
 
 
-def remember(credential: str, account: Any) -> None:
+def remember_account(credential: str, account: Any) -> None:
     """Remember the account of a session or token; `account` is what the application saw, or nothing."""
     if account and credential:
         _accounts[credential] = str(account)

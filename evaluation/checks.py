@@ -20,7 +20,6 @@ from django.core.checks import Error
 from annotation.checks import README, holds_text, source_of
 from evaluation import figures
 from evaluation.figures.base import FIGURE_DRAWERS
-from evaluation.formats.figure_tables import LAYOUTS
 from evaluation.services.systems.origins import ORIGINS
 from models_core.checked_fields import field_rules
 from models_core.estimators.base import METHODS, Method
@@ -30,6 +29,7 @@ from models_core.systems.recipe import BadRecipe
 from models_core.systems.recipe_files import named_recipes
 from models_core.systems.side_settings import SIDE_SETTINGS, TextKernelName
 from models_core.systems.table11 import TABLE_11
+from phrasebox.figure_tables import LAYOUTS
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.formats.qrels_files import QRELS_FORMATS
 from phrasebox.metrics.captions import FAMILY, has_sums

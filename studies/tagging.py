@@ -37,7 +37,6 @@ from annotation.common.plain_text import text_table
 from evaluation.figures import sweeps
 from evaluation.figures.files import as_svg
 from evaluation.figures.sweeps import SweptFigure
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.services.tags.reading import TagReader
 from models_core.estimators.base import TagNumbers
 from models_core.estimators.predictors import TagScore
@@ -52,6 +51,7 @@ from models_core.systems.tag_texts import TagTexts
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, fit
 from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.figure_basis import FigureBasis
 from phrasebox.metrics.ranking import average_precision
 from phrasebox.metrics.tagging import (
     by_tag_and_image,

@@ -194,7 +194,7 @@ def _ask(options: argparse.Namespace) -> list[list[Any]]:
     from django.test.utils import CaptureQueriesContext
     from django.urls import reverse
 
-    from annotation.models import Account, Image
+    from annotation.models import Account, Image, Judgment, Worker
 
     settings.ALLOWED_HOSTS = ["testserver"]
     clients = {}
@@ -204,11 +204,24 @@ def _ask(options: argparse.Namespace) -> list[list[Any]]:
     some = Image.objects.filter(corpus__name=NAME).order_by("position").values_list("key", flat=True)
     middle = some[some.count() // 2]
     runs = [f"run={system}-annotation" for system in SYSTEMS]
+    first_day = Judgment.objects.order_by("created_at").values_list("created_at", flat=True)[0].date()
     pages = {
         "campaigns": ("researcher", reverse("campaigns")),
         "overview": ("researcher", reverse("campaign", args=[NAME])),
         "workers": ("researcher", reverse("workers", args=[NAME])),
         "review": ("researcher", reverse("review", args=[NAME])),
+        **{
+            f"answers{label}": ("researcher", f"{reverse('answers', args=[NAME])}?{query}")
+            for label, query in {
+                "": "",
+                " of a kind, not reviewed": "kind=box_quality&state=undecided",
+                " of a worker": f"worker={Worker.objects.filter(judgments__isnull=False)[0].pseudonym}",
+                " about an image": f"image={middle}",
+                " of the first day": f"until={first_day}",
+                " to control items": "role=control",
+                " rejected": "state=rejected",
+            }.items()
+        },
         "corpus": ("researcher", f"{reverse('corpus', args=[NAME])}?layer={NAME}"),
         "inspector": ("researcher", reverse("image", args=[NAME, middle]) + f"?layer={NAME}"),
         "review of an image": ("researcher", reverse("review_image", args=[NAME, middle])),

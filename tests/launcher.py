@@ -90,7 +90,7 @@ OURS = """
     annotation.images.metadata phrasebox.registry phrasebox.agreement
     evaluation.comparison.cross_validation evaluation.figures evaluation.formats phrasebox.metrics
     phrasebox.pooling phrasebox.relevance.qrels evaluation.reporting
-    phrasebox.significance evaluation.formats.figure_tables models_core
+    phrasebox.significance phrasebox.figure_tables models_core
 """.split()
 
 #: Packages whose code is read in advance, but not run.

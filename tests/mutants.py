@@ -28,7 +28,7 @@ from PIL import Image as Pillow
 from safetensors.numpy import save
 
 from annotation.common.readers import stream
-from annotation.formats.proposals import read_proposals_within
+from annotation.formats.layers.proposals import read_proposals_within
 from annotation.formats.source_records import read_layer_records
 from annotation.formats.table_rows import read_table_rows
 from evaluation.formats.box_files import read_boxes

@@ -12,14 +12,14 @@ from django.conf import settings
 from annotation.backups import BackupError, archive, contents, keys
 from annotation.backups.database import applied, database
 from annotation.common import database as rows
+from annotation.common import erasures
 from annotation.common.locks import locked_folder
 from annotation.images.pictures import picture_path
 from annotation.images.withdrawn import WITHDRAWN, withdrawn_file
 from annotation.models import Image, PeriodicRun
-from annotation.workers import pseudonyms
 
 #: The member with the list of erasures.
-ERASURES_MEMBER = pseudonyms.ERASURES
+ERASURES_MEMBER = erasures.ERASURES
 
 _Progress = Callable[[Iterable[tuple[str, Path]]], Iterable[tuple[str, Path]]]
 
@@ -74,7 +74,7 @@ def backup(target: Path, *, progress: _Progress = iter) -> CreatedBackup:
         files = writer.files - before
         # Last: somebody who was erased meanwhile is in the database's copy, and is erased when it is
         # restored.
-        listed = pseudonyms.erasures_file().read_bytes() if pseudonyms.erasures_file().exists() else b""
+        listed = erasures.erasures_file().read_bytes() if erasures.erasures_file().exists() else b""
         writer.put(ERASURES_MEMBER, io.BytesIO(listed), len(listed))
         gone = withdrawn_file().read_bytes() if withdrawn_file().exists() else b""
         if gone:

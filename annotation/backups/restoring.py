@@ -28,6 +28,7 @@ from annotation.audit import record
 from annotation.backups import BackupError, archive, contents, keys
 from annotation.backups import database as databases
 from annotation.backups.making import ERASURES_MEMBER, missing_pictures
+from annotation.common import erasures
 from annotation.common.locks import BEFORE, RESTORING, nobody_at_work
 from annotation.images.withdrawn import WITHDRAWN, merge_withdrawn
 from annotation.moderation import withdrawn_pictures
@@ -222,7 +223,7 @@ def _migrate_restored(listed: Path, about: _About) -> tuple[list[str], int]:
     """Migrate the restored database to this version, and erase and withdraw again what is in the lists;
     return the pseudonyms, and the number of pictures."""
     try:
-        pseudonyms.merge_erasures(listed.read_text(encoding="utf-8"))
+        erasures.merge_erasures(listed.read_text(encoding="utf-8"))
         if (gone := listed.with_name(WITHDRAWN)).exists():
             merge_withdrawn(gone.read_text(encoding="utf-8"))
         call_command("migrate", verbosity=0, interactive=False)

@@ -36,6 +36,7 @@ from annotation.selectors.campaign.watch import (
     stuck,
     without_picture,
 )
+from annotation.selectors.caption_flags import TELLING_FLAGS_SHARE, workers_with_many_flags
 from annotation.selectors.workers.reading_speed import reading_paces
 from annotation.task_types.wording import IN_WORDS, Wording
 
@@ -194,6 +195,18 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             )
             % {"n": failed, "days": FAILED_WITHIN},
             _("read why it failed, and resume it"),
+        )
+    if flagged := len(workers_with_many_flags(campaign)):
+        yield Alarm(
+            "flagged_captions",
+            "",
+            ngettext(
+                "%(share)d %% or more of the captions of %(n)d worker are flagged",
+                "%(share)d %% or more of the captions of %(n)d workers are flagged",
+                flagged,
+            )
+            % {"n": flagged, "share": round(100 * TELLING_FLAGS_SHARE)},
+            _("look at their captions; suspend them, or withdraw their answers, where these are useless"),
         )
     if waiting := in_review(campaign):
         yield Alarm(

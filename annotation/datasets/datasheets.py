@@ -1,4 +1,4 @@
-"""The datasheet of an export: DATASHEET.md for people, datasheet.json with its figures for programs.
+"""The card of an export: README.md for people, datasheet.json with its figures for programs.
 
 Its sections are those of Gebru et al. (2021), "Datasheets for datasets", as far as the server knows the
 answers; it lists what it cannot know, so that the owner of the dataset adds it. It is in English, whatever
@@ -14,11 +14,11 @@ from typing import Any
 
 from django.utils import translation
 
-from annotation.formats.base import DatasetAbout, Format, Written
+from annotation.formats.base import Format, Written
 from annotation.formats.names import DATASHEET_FIGURES
 from annotation.selectors.export_exclusions import missing_from_export
 
-DATASHEET = "DATASHEET.md"
+CARD = "README.md"
 #: The basis of pay, in English.
 _PAID_BY = {
     "item": "by the answer",
@@ -35,10 +35,16 @@ _MADE_BY = {
 }
 
 
-def add_datasheet(
-    figures: dict[str, Any], written: Written, *, writer: Format, out: Path, with_pictures: bool
+def add_card(
+    figures: dict[str, Any],
+    written: Written,
+    *,
+    writer: Format,
+    out: Path,
+    with_pictures: bool,
+    before: str = "",
 ) -> None:
-    """Write the datasheet of an export to its folder `out`, and the card of its format if it has one."""
+    """Write the card of an export to its folder `out`, with a text `before` its sections."""
     with translation.override("en"):
         lacks = missing_from_export(written.excluded)
     export = {
@@ -49,22 +55,23 @@ def add_datasheet(
         "notes": list(written.notes),
     }
     figures = {**figures, "export": export}
-    text = datasheet_text(figures, lacks)
+    corpus = figures["corpus"]
+    front = writer.front_matter(corpus["name"], corpus["licence"], written)
     files = {
-        DATASHEET: text,
+        CARD: front + before + card_text(figures, lacks, writer.loading),
         DATASHEET_FIGURES: json.dumps(figures, ensure_ascii=False, indent=1) + "\n",
     }
     for name, content in files.items():
         (out / name).write_text(content, encoding="utf-8")
         written.files.append(out / name)
-    corpus = figures["corpus"]
-    writer.add_card(DatasetAbout(corpus["name"], corpus["licence"], text), written, out)
 
 
-def datasheet_text(figures: Mapping[str, Any], lacks: list[str]) -> str:
-    """Return the datasheet in Markdown; `lacks` are sentences about what the files do not contain."""
+def card_text(figures: Mapping[str, Any], lacks: list[str], loading: str) -> str:
+    """Return the card in Markdown; `lacks` are sentences about what the files do not contain, `loading` is
+    Python that loads them."""
     corpus, layer, campaign = figures["corpus"], figures["layer"], figures["campaign"]
     parts: list[tuple[str, Iterator[str]]] = [
+        *([("Loading", iter(["```python", loading, "```"]))] if loading else []),
         ("Motivation", _motivation()),
         ("Composition", _composition(corpus, layer, figures["export"], lacks)),
         ("Collection", _collection(layer, campaign)),

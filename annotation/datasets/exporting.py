@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 
 from annotation.common import database
 from annotation.datasets import layers
-from annotation.datasets.datasheets import add_datasheet
+from annotation.datasets.datasheets import add_card
 from annotation.datasets.layer_rows import SIMULATION_SOURCE
 from annotation.formats import FORMATS, Format, Written
 from annotation.images.pictures import picture_path
@@ -97,7 +97,7 @@ def export_dataset(
     become finished during the export are omitted too). A simulated layer is rejected, unless requested as
     `simulated`. `with_pictures` puts the pictures under out/images, as hard links if the file system supports
     them, or into the files of a format that contains them. Caveats are in `Written.notes` and in `NOTES.md`,
-    provenance in `DATASHEET.md` and `datasheet.json`; `excluded` of the result counts what is not in the
+    provenance in `README.md` and `datasheet.json`; `excluded` of the result counts what is not in the
     files, and `selectors.export_exclusions.missing_from_export` returns sentences about it. Everything is
     written to a temporary folder first, so `out` is complete as soon as it exists. Raises UnknownName for an
     unknown corpus, layer or format, PhraseboxError, else ExportError.
@@ -132,7 +132,7 @@ def export_dataset(
             (partial / NOTES).write_text("".join(f"{note}\n" for note in written.notes), encoding="utf-8")
             written.files.append(partial / NOTES)
         figures = datasheet_figures(chosen.corpus, chosen.layer, chosen.images, chosen.made_by)
-        add_datasheet(figures, written, writer=writer, out=partial, with_pictures=with_pictures)
+        add_card(figures, written, writer=writer, out=partial, with_pictures=with_pictures)
     written.files = [out / file.relative_to(partial) for file in written.files]
     return written
 

@@ -92,15 +92,6 @@ class SourceImage:
     layer: LayerRecord | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetAbout:
-    """Fields of a dataset card: its name, its licence ("" if unknown), and the datasheet, in Markdown."""
-
-    name: str
-    licence: str
-    text: str
-
-
 class Format(ABC):
     """One corpus format. A subclass sets `key` and `title` and overrides what it can do."""
 
@@ -120,6 +111,8 @@ class Format(ABC):
     #: Its elements of RECORD_CONTENTS; the rest is counted as excluded. A format that expresses only a part
     #: of one lists it here, and counts itself what it excludes.
     says: frozenset[str] = frozenset()
+    #: Python that loads what it writes, in the folder of an export.
+    loading = ""
     #: Patterns of files that are published beside its own, and that other imports read.
     companions: tuple[str, ...] = ()
     #: Whether its files contain pictures; otherwise they are beside the files, if requested.
@@ -151,12 +144,10 @@ class Format(ABC):
         """
         raise FormatError(f"format {self.key!r} cannot be written", file=out)
 
-    def add_card(self, about: DatasetAbout, written: Written, out: Path) -> None:  # noqa: B027
-        """Add to `out`, and to `written`, the dataset card in the place where the format's readers look for
-        it.
-
-        Most formats have none: there is the datasheet beside the files.
-        """
+    def front_matter(self, name: str, licence: str, written: Written) -> str:
+        """Return what the format's readers expect before the text of README.md, of a dataset with this name
+        and licence ("" if unknown)."""
+        return ""
 
 
 FORMATS: Registry[Format] = Registry("format")

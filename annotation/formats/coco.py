@@ -51,6 +51,7 @@ class Coco(Format):
     title = "COCO captions JSON, with COCO instances beside it; a layer of a corpus is of instances alone"
     reads = True
     writes = True
+    loading = 'from pycocotools.coco import COCO\ncaptions = COCO("captions.json")'
     reads_layers = True
     says = frozenset({"sizes", "external_ids", "caption_ids", "words", "layers", "labels", "model_boxes"})
 

@@ -45,6 +45,7 @@ class Csv(Format):
     title = "CSV table (image, caption, split, ...), one caption per row"
     reads = True
     writes = True
+    loading = 'import pandas\ncaptions = pandas.read_csv("captions.csv")'
     needs_captions = True
     says = frozenset({"splits", "caption_ids", "unrelated"})
 

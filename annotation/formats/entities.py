@@ -53,6 +53,10 @@ class Entities(Format):
     title = "Flickr30k Entities (Sentences, Annotations, split lists)"
     reads = True
     writes = True
+    loading = (
+        "from pathlib import Path\n"
+        'captions = {file.stem: file.read_text().splitlines() for file in Path("Sentences").glob("*.txt")}'
+    )
     reads_layers = True
     needs_captions = True
     splits = SPLITS

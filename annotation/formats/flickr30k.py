@@ -34,6 +34,7 @@ class Flickr30k(Format):
     title = "Flickr30k JSON (file name to captions and a picture's path)"
     reads = True
     writes = True
+    loading = 'import json\ncaptions = json.load(open("captions.json"))'
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         return checked_records(self._located(path, images), source=path, expected=_SHAPE)

@@ -84,6 +84,9 @@ class Flickr8k(Format):
     title = "Flickr8k text (name.jpg#k, tab, caption), also Flickr30k's token file"
     reads = True
     writes = True
+    loading = (
+        'import pandas\ncaptions = pandas.read_csv("Flickr8k.token.txt", sep="\\t", header=None, quoting=3)'
+    )
     needs_captions = True
     says = frozenset({"splits", "caption_ids"})
     companions = ("ExpertAnnotations.txt", "CrowdFlowerAnnotations.txt", "*.lemma.token.txt")

@@ -38,6 +38,7 @@ class Jsonl(Format):
     title = "Phrasebox JSON lines: everything, one image per line"
     reads = True
     writes = True
+    loading = 'import pandas\nimages = pandas.read_json("corpus.jsonl", lines=True)'
     reads_layers = True
     says = ALL_CONTENTS
 

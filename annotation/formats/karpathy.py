@@ -26,6 +26,7 @@ class Karpathy(Format):
     title = "Karpathy's dataset JSON (images, splits, sentences with tokens)"
     reads = True
     writes = True
+    loading = 'import json, pandas\nimages = pandas.DataFrame(json.load(open("dataset.json"))["images"])'
     says = frozenset({"splits", "words", "external_ids", "caption_ids"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:

@@ -97,6 +97,7 @@ class Parquet(Format):
     title = "Parquet tables (images, captions, mentions, chains, boxes)"
     reads = True
     writes = True
+    loading = 'import pandas\ncaptions = pandas.read_parquet("captions.parquet")'
     reads_layers = True
     says = ALL_CONTENTS
 

@@ -20,6 +20,7 @@ from annotation.jobs import emails, upkeep
 from annotation.models import Campaign, PlannedImage
 from annotation.moderation import withdrawn_pictures
 from annotation.notifications import delivering
+from annotation.quality import caption_flags
 from annotation.queue import leases, model_answers, submission
 from annotation.workers import api_tokens, confirmation, rate_limit, repeated_calls, sessions
 from annotation.workers.accounts import inviting
@@ -59,6 +60,12 @@ def let_models_answer() -> None:
     after withdrawals, and after verdicts that let them continue."""
     rows = Campaign.objects.filter(state=Campaign.OPEN, model_annotators__isnull=False).distinct()
     _for_each(rows, lambda row: model_answers.answer_waiting_images(row, submission.submit))
+
+
+def flag_written_captions() -> None:
+    """Flag the captions that people wrote, where these or others of their images are new or changed."""
+    begun = Campaign.objects.exclude(state=Campaign.DRAFT)
+    _for_each(begun, caption_flags.flag_captions)
 
 
 def look_after_server() -> None:
@@ -101,6 +108,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("let_models_answer", 15, let_models_answer),
         Periodic("open_next_images", 60, open_next_images),
         Periodic("refresh_layers", 60, refresh_layers),
+        Periodic("flag_captions", 300, flag_written_captions),
         Periodic("deliver_webhooks", 15, delivering.deliver_webhooks),
         Periodic("look_after_server", 600, look_after_server),
         Periodic("measure_disk", 3600, upkeep.measure_disk),

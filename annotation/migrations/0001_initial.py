@@ -444,6 +444,7 @@ class Migration(migrations.Migration):
                 ('rulings_version', models.PositiveIntegerField(db_default=0, default=0)),
                 ('layer_behind', models.BooleanField(db_default=False, default=False)),
                 ('complete', models.BooleanField(db_default=False, default=False)),
+                ('flags_version', models.PositiveIntegerField(db_default=0, default=0, help_text='Its version when its captions were flagged')),
                 ('in_review', models.PositiveSmallIntegerField(db_default=0, default=0, help_text='Chains that wait for a reviewer')),
                 ('answers', models.PositiveIntegerField(db_default=0, default=0, help_text='Answers about it that are not withdrawn')),
                 ('chain_stages', models.JSONField(blank=True, default=dict, help_text='Stage: how many chains are at it')),
@@ -807,6 +808,21 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='CaptionFlag',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('reason', models.CharField(max_length=20)),
+                ('value', models.FloatField()),
+                ('threshold', models.FloatField()),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='caption_flags', to='annotation.campaign')),
+                ('judgment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='caption_flags', to='annotation.judgment')),
+                ('similar_to', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotation.judgment')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('judgment', 'reason'), name='caption_flag_once_per_reason')],
+            },
+        ),
+        migrations.CreateModel(
             name='PageControl',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -983,12 +999,29 @@ class Migration(migrations.Migration):
                 ('sent_at', models.DateTimeField(auto_now_add=True)),
                 ('mailed_at', models.DateTimeField(blank=True, null=True)),
                 ('read_at', models.DateTimeField(blank=True, null=True)),
+                ('reply', models.TextField(blank=True, db_default='', default='', help_text='Written when it was read')),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
                 ('sent_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('worker', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='annotation.worker')),
             ],
             options={
                 'indexes': [models.Index(condition=models.Q(('read_at__isnull', True)), fields=['worker'], name='message_unread'), models.Index(fields=['worker', 'campaign', '-id'], name='message_by_worker')],
+            },
+        ),
+        migrations.CreateModel(
+            name='AnswerReview',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('decision', models.CharField(max_length=20)),
+                ('reason', models.CharField(blank=True, help_text='The worker reads it', max_length=200)),
+                ('text', models.TextField(blank=True)),
+                ('reviewed_at', models.DateTimeField()),
+                ('judgment', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='review', to='annotation.judgment')),
+                ('message', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='reviews', to='annotation.workermessage')),
+                ('reviewed_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('decision', 'accepted'), ('reason', '')), models.Q(('decision', 'rejected'), ('text', ''), models.Q(('reason', ''), _negated=True)), _connector='OR'), name='review_rejects_with_a_reason')],
             },
         ),
         migrations.CreateModel(

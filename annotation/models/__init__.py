@@ -1,6 +1,14 @@
 """Rows. Invariants live here as named constraints; behaviour lives in the services."""
 
-from annotation.models.answers import CampaignSums, Flag, Judgment, Move, Ruling
+from annotation.models.answers import (
+    AnswerReview,
+    CampaignSums,
+    CaptionFlag,
+    Flag,
+    Judgment,
+    Move,
+    Ruling,
+)
 from annotation.models.corpus import Caption, Corpus, CorpusTag, Image, ImageTag, PhraseMarks, TagList
 from annotation.models.crowd import (
     Account,

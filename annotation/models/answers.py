@@ -99,6 +99,66 @@ class Flag(models.Model):
         return f"flag on judgment {self.judgment_id}"
 
 
+class CaptionFlag(models.Model):
+    """A reason to look at a written caption: a value that passed a threshold (`protocol.caption_flags`).
+
+    The periodic work writes and deletes them (`quality.caption_flags`). `similar_to`: the caption that this
+    one repeats or copies.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="caption_flags")
+    judgment = models.ForeignKey(
+        Judgment, on_delete=models.CASCADE, related_name="caption_flags", db_index=False
+    )
+    reason = models.CharField(max_length=20)
+    value = models.FloatField()
+    threshold = models.FloatField()
+    similar_to = models.ForeignKey(
+        Judgment, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["judgment", "reason"], name="caption_flag_once_per_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason} of judgment {self.judgment_id}"
+
+
+class AnswerReview(models.Model):
+    """A reviewer's decision about an answer. A rejected answer is withdrawn, and stays paid; its worker gets
+    the reason as a message.
+
+    `text` is a corrected caption; the original stays in the judgment.
+    """
+
+    ACCEPTED, REJECTED = "accepted", "rejected"
+
+    judgment = models.OneToOneField(Judgment, on_delete=models.CASCADE, related_name="review")
+    decision = models.CharField(max_length=20)
+    reason = models.CharField(max_length=200, blank=True, help_text="The worker reads it")
+    text = models.TextField(blank=True)
+    reviewed_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    reviewed_at = models.DateTimeField()
+    message = models.ForeignKey(
+        "WorkerMessage", on_delete=models.SET_NULL, null=True, blank=True, related_name="reviews"
+    )
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(decision="accepted", reason="") | Q(decision="rejected", text="") & ~Q(reason=""),
+                name="review_rejects_with_a_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.decision}: judgment {self.judgment_id}"
+
+
 class Move(models.Model):
     """One step of a chain in the fold. `undone_at` is set when a refold reverts it."""
 

@@ -41,7 +41,7 @@ class Bonus(models.Model):
 
 
 class WorkerMessage(models.Model):
-    """A researcher's message to a worker: a notice on the worker's pages until it is read.
+    """A researcher's message to a worker: a notice on the worker's pages until it is read, with a `reply`.
 
     Erasing the worker deletes it, since it may reveal who they are.
     """
@@ -53,6 +53,7 @@ class WorkerMessage(models.Model):
     sent_at = models.DateTimeField(auto_now_add=True)
     mailed_at = models.DateTimeField(null=True, blank=True)
     read_at = models.DateTimeField(null=True, blank=True)
+    reply = models.TextField(blank=True, default="", db_default="", help_text="Written when it was read")
 
     class Meta:
         indexes = [

@@ -44,6 +44,9 @@ class OpenImage(models.Model):
     rulings_version = models.PositiveIntegerField(default=0, db_default=0)
     layer_behind = models.BooleanField(default=False, db_default=False)
     complete = models.BooleanField(default=False, db_default=False)
+    flags_version = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Its version when its captions were flagged"
+    )
     in_review = models.PositiveSmallIntegerField(
         default=0, db_default=0, help_text="Chains that wait for a reviewer"
     )

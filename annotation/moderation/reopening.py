@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import (
+    AnswerReview,
     Assignment,
     AuditEntry,
     Campaign,
@@ -32,7 +33,7 @@ from annotation.models import (
     TrustState,
     Worker,
 )
-from annotation.moderation import control_items, trust_replay
+from annotation.moderation import control_items, recomputing, trust_replay
 from annotation.protocol.contents import corners
 from annotation.protocol.kinds import kind_of
 from annotation.protocol.questions import Answer
@@ -86,6 +87,9 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
         superseded = 0
         state = image_state.state_of(row.task.image) if row.task is not None else None
         _store(judgment, after, schema)
+        # A decision about the old answer is none about the new one.
+        AnswerReview.objects.filter(judgment=judgment).delete()
+        recomputing.released(Judgment.objects.filter(pk=judgment.pk)).update(withdrawn=False)
         if image is not None and state is not None:
             superseded = _superseded(image, worker, state, image_state.refold_image(image))
             task_rows.count_checks([image])

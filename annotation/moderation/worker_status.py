@@ -9,12 +9,10 @@ other runs, the later one wins: the earlier stops at the next image.
 Locks: the campaign, image by image, then trust states in the order of their ids.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, QuerySet
 
 from annotation.audit import record
 from annotation.common import database
@@ -24,20 +22,14 @@ from annotation.models import (
     Campaign,
     Control,
     Judgment,
-    OpenImage,
     PageControl,
     TrustState,
     Worker,
 )
-from annotation.moderation import trust_replay
-from annotation.moderation.control_items import (
-    from_answers,
-    lock_campaigns,
-    names_of_items,
-    retire_contradicted_items,
-)
+from annotation.moderation import recomputing, trust_replay
+from annotation.moderation.control_items import lock_campaigns, names_of_items
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
-from annotation.protocol.kinds import judging_kinds, model_kinds
+from annotation.protocol.kinds import model_kinds
 from annotation.protocol.model_annotators import model_trust
 from annotation.protocol.questions import CONTROL
 from annotation.protocol.trust import (
@@ -53,11 +45,8 @@ from annotation.protocol.trust_settings import TrustSettings
 from annotation.quality import qualification, worker_trust
 from annotation.quality.controls import retire_control_items
 from annotation.quality.controls.authoring import raise_revision
-from annotation.queue import image_state, leases, task_rows
+from annotation.queue import leases
 from phrasebox.errors import PhraseboxError
-
-#: Number of images queried at a time.
-_CHUNK = 200
 
 _Progress = Callable[[int, int], object]
 
@@ -122,14 +111,15 @@ def withdraw_worker_answers(
     for assignment in list(held):
         leases.return_lease(worker=worker, assignment=assignment)
     marked = _mark(campaign, worker, kinds, withdrawn=True, actor=actor, progress=progress)
-    voted_on = _promoted_with(
-        campaign, worker, [any_kind for any_kind in kinds if any_kind not in marked.overtaken]
+    theirs = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
+    voted_on = recomputing.promoted_with(
+        campaign, theirs, [any_kind for any_kind in kinds if any_kind not in marked.overtaken]
     )
     marked.retired += Control.objects.filter(pk__in=voted_on).select_related("image").order_by("pk")
     retire_control_items(campaign=campaign, controls=voted_on, actor=actor)
     # Figures that were cached meanwhile saw some images in their old state.
     raise_revision(campaign)
-    return marked.done(kinds, drawers=_retell_drawers(campaign, worker, kinds))
+    return marked.done(kinds, drawers=recomputing.recompute_drawers(campaign, theirs))
 
 
 def restore_worker_answers(
@@ -140,8 +130,8 @@ def restore_worker_answers(
     actor: Account | None = None,
     progress: _Progress = lambda done, total: None,
 ) -> Done:
-    """Undo `withdraw_worker_answers`: the judgments count again, in their original order, and the worker is
-    active again, unless they are suspended.
+    """Undo `withdraw_worker_answers`: the judgments count again, in their original order, except those that a
+    reviewer rejected, and the worker is active again, unless they are suspended.
 
     Control items that were retired stay so; those that the judgments contradict now are retired, too.
     """
@@ -156,7 +146,8 @@ def restore_worker_answers(
             _record("restore_worker_answers", campaign, worker, back, actor)
     marked = _mark(campaign, worker, kinds, withdrawn=False, actor=actor, progress=progress)
     raise_revision(campaign)
-    return marked.done(kinds, drawers=_retell_drawers(campaign, worker, kinds))
+    theirs = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
+    return marked.done(kinds, drawers=recomputing.recompute_drawers(campaign, theirs))
 
 
 def suspend_worker(
@@ -323,24 +314,17 @@ def _mark(
     Kinds whose trust states have the opposite mark by now are skipped, and it ends if no other is left: the
     act that changed them marks all images itself, since it writes the trust states under the campaign's lock.
     """
-    mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
-    if not withdrawn:
-        # Second answers of the same person stay withdrawn (`joining`); a model annotator may have several
-        # (`model_annotators.model_tries`).
-        mine = mine.exclude(~Q(worker__kind=Worker.MODEL), assignment__attempt__gt=0)
-    left = mine.filter(image__isnull=False, withdrawn=not withdrawn)
+    mine: QuerySet[Judgment] = Judgment.objects.filter(
+        campaign=campaign, worker=worker, kind__in=kinds, image__isnull=False
+    )
+    left = mine.filter(withdrawn=False) if withdrawn else recomputing.released(mine)
     opposite = TrustState.objects.filter(
         campaign=campaign, worker=worker, kind__in=kinds, withdrawn_at__isnull=withdrawn
     ).values_list("kind", flat=True)
     total = left.values("image").distinct().count()
     after_image = 0
     marked = _Marked()
-    while chunk := list(
-        left.filter(image__gt=after_image)
-        .order_by("image")
-        .values_list("image", flat=True)
-        .distinct()[:_CHUNK]
-    ):
+    while chunk := recomputing.images_with_answers(left, after_image):
         for image in chunk:
             with database.writing():
                 lock_campaigns([campaign.pk])
@@ -348,56 +332,11 @@ def _mark(
                 marked.overtaken |= overtaken
                 if overtaken >= set(kinds):
                     return marked
-                OpenImage.objects.select_for_update(no_key=True).get(pk=image)
-                changed = mine.filter(image=image, withdrawn=not withdrawn).exclude(kind__in=overtaken)
+                recomputing.lock_image(image)
+                changed = left.filter(image=image).exclude(kind__in=overtaken)
                 marked.judgments += changed.update(withdrawn=withdrawn)
-                image_state.refold_image(image)
-                task_rows.count_checks([image])
-                marked.retired += retire_contradicted_items([image], actor=actor)
+                marked.retired += recomputing.recompute_image(image, actor=actor)
             marked.images += 1
             progress(marked.images, total)
         after_image = chunk[-1]
     return marked
-
-
-def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> list[int]:
-    """Return control items that were promoted with a vote of this worker."""
-    rows = []
-    items = Control.objects.filter(
-        campaign=campaign, kind__in=kinds, source=from_answers.PROMOTED_SOURCE, active=True
-    ).values_list("id", "image", "key")
-    for control, image, key in items:
-        if Judgment.objects.filter(
-            image__campaign=campaign, image__image=image, key=key, worker=worker
-        ).exists():
-            rows.append(control)
-    return rows
-
-
-def _retell_drawers(campaign: Campaign, worker: int, kinds: Sequence[str]) -> int:
-    """Recompute the trust states of those whose boxes the worker judged; return how many changed."""
-    return sum(
-        _retell_judged(campaign, worker, judging, judged)
-        for judging, judged in judging_kinds()
-        if judging in kinds
-    )
-
-
-def _retell_judged(campaign: Campaign, worker: int, judging: str, judged_kind: str) -> int:
-    drawings: dict[int, set[str]] = defaultdict(set)
-    judged = Judgment.objects.filter(
-        campaign=campaign, worker=worker, kind=judging, image__isnull=False
-    ).values_list("image", "key")
-    for image, key in judged:
-        drawings[image].add(key.split("|")[1])
-    drawers: set[int] = set()
-    images = list(drawings)
-    for start in range(0, len(images), _CHUNK):
-        boxes: Any = Judgment.objects.filter(image__in=images[start : start + _CHUNK], kind=judged_kind)
-        drawers.update(
-            drawer
-            for image, name, drawer in boxes.values_list("image", "name", "worker")
-            if name in drawings[image]
-        )
-    rows = TrustState.objects.filter(campaign=campaign, worker__in=drawers, kind=judged_kind).order_by("id")
-    return len(trust_replay.replay_rows(rows.values_list("id", flat=True)))

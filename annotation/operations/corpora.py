@@ -2,137 +2,28 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.campaigns import phrases
-from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, ResultTable, register
-from annotation.common.plain_text import text_table
+from annotation.common.operations import (
+    CommandLine,
+    File,
+    FormPage,
+    Has,
+    Rest,
+    register,
+)
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets import corpus_summaries, importing, layer_imports
-from annotation.datasets.contents import arrow_tables, figures, images
-from annotation.datasets.contents.figures import CaptionStats, DatasetFigures
+from annotation.datasets.contents import arrow_tables, images
 from annotation.datasets.intake import ImportReport
 from annotation.datasets.source_problems import NO_CAPTION, NO_PICTURE, SourceProblem
 from annotation.jobs.kinds import delete_corpus as deleting
 from annotation.moderation import withdrawn_pictures
-from annotation.protocol.statistics import TOTAL
-
-_WIDTH = 9
-
-
-def dataset_text(result: DatasetFigures) -> str:
-    """Return the tables of a layer."""
-    where = "" if result.split is None else f", split {result.split!r}"
-    parts = [f"corpus {result.corpus!r}, layer {result.layer!r}{where}"]
-    if (far := result.campaign) is not None:
-        parts.append(
-            f"of its campaign's {far.images} images {far.begun} are begun and {far.complete} complete"
-        )
-    parts += [_by_image(result), _by_category(result), _shares(result)]
-    return "\n\n".join([*parts, _cost(result.cost)] if result.cost else parts)
-
-
-def _cell(value: Any, form: str) -> str:
-    """Return a right-aligned number, "-" if there is none."""
-    return ("-" if value is None else format(value, form)).rjust(_WIDTH)
-
-
-def _head(*names: str) -> list[str]:
-    """Return column heads: the first left-aligned, those over numbers right-aligned."""
-    return [names[0], *(name.rjust(_WIDTH) for name in names[1:])]
-
-
-def _by_image(result: DatasetFigures) -> str:
-    forms = {
-        "images": "d",
-        "captions": "d",
-        "mentions_per_image": ".2f",
-        "mentions_per_caption": ".2f",
-        "chains_per_image": ".2f",
-        "boxes_per_image": ".2f",
-        "not_visual_mentions": "d",
-        "chains_without_mentions": "d",
-    }
-    rows = [
-        [name.replace("_", " "), _cell(getattr(result, name), form), _cell(result.printed.get(name), form)]
-        for name, form in forms.items()
-    ]
-    return text_table(_head("", "here", "in print"), rows)
-
-
-def _caption_rows(result: CaptionStats) -> list[list[str]]:
-    rows = [
-        ("images", _("images"), "d"),
-        ("captions", _("captions"), "d"),
-        ("tokens", _("tokens per caption"), ".1f"),
-        ("shortest", _("tokens of the shortest"), "d"),
-        ("longest", _("tokens of the longest"), "d"),
-        ("vocabulary", _("different words"), "d"),
-        ("without_verb", _("share without a verb"), ".1%"),
-        ("static_verbs", _("share whose only verbs are sit, stand, wear, look"), ".1%"),
-        ("overlap", _("words shared by captions of an image"), ".1%"),
-    ]
-    values = asdict(result)
-    return [
-        [str(label), *(_cell(of.get(name), form).strip() for of in (values, result.printed))]
-        for name, label, form in rows
-    ]
-
-
-def caption_stats_text(result: CaptionStats) -> str:
-    """Return the figures of a corpus's captions."""
-    return text_table(["", result.corpus, "Flickr8k in print"], _caption_rows(result))
-
-
-def _groups(result: DatasetFigures) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Return (category, figures, printed figures), the total last."""
-    printed = result.printed
-    groups = [(c, figures, printed["categories"].get(c, {})) for c, figures in result.categories.items()]
-    return [*groups, (TOTAL, result.total, printed[TOTAL])]
-
-
-def _by_category(result: DatasetFigures) -> str:
-    forms = {"chains": "d", "mentions_per_chain": ".2f", "boxes_per_chain": ".2f", "images": ".1%"}
-    head = ["", "chains", "in print", "mentions", "in print", "boxes", "in print", "images", "in print"]
-    rows = [
-        [name, *(_cell(held.get(key), form) for key, form in forms.items() for held in (here, printed))]
-        for name, here, printed in _groups(result)
-    ]
-    return (
-        text_table(_head(*head), rows)
-        + "\nmentions and boxes: per chain; images: share that mentions the category; "
-        "in print: Plummer et al. 2015, Table 1 and section 2.4"
-    )
-
-
-def _shares(result: DatasetFigures) -> str:
-    keys = ("one_box", "several_boxes", "no_box", "several_mentions")
-    groups = _groups(result)
-    rows = [[name, *(_cell(here[key], ".1%") for key in keys)] for name, here, _ in groups]
-    rows.append(["in print", *(_cell(groups[-1][2][key], ".1%") for key in keys)])
-    head = _head("share of chains with", "one box", "several", "none", "several mentions")
-    return text_table(head, rows)
-
-
-def _cost(cost: dict[str, Any]) -> str:
-    forms = {
-        "judgments": ",.0f",
-        "per_image": ".2f",
-        "per_mention": ".3f",
-        "control_overhead": ".1%",
-        "double_check_overhead": ".1%",
-        "paid_minutes": ",.1f",
-    }
-    rows = [
-        [name, *(_cell(figures[key], form) for key, form in forms.items())]
-        for name, figures in [*cost["questions"].items(), (TOTAL, cost[TOTAL])]
-    ]
-    head = _head("cost", "judgments", "per image", "per mention", "controls", "double checks", "paid minutes")
-    return text_table(head, rows)
+from phrasebox.figure_basis import FigureBasis
+from phrasebox.figure_tables import Table
 
 
 def imported_corpus_text(result: ImportReport) -> str:
@@ -160,11 +51,11 @@ def imported_corpus_text(result: ImportReport) -> str:
 
 def imported_layer_text(result: layer_imports.ImportedLayer) -> str:
     """Return the contents of a layer."""
-    lines = [f"{name}: {number}" for name, number in _imported_layer_table(result).rows]
+    lines = [f"{name}: {number:,}" for name, number in _imported_layer_rows(result)]
     return "\n".join([*lines, f"layer {result.layer!r} of corpus {result.corpus!r} imported"])
 
 
-def _imported_layer_table(result: layer_imports.ImportedLayer) -> ResultTable:
+def _imported_layer_rows(result: layer_imports.ImportedLayer) -> list[tuple[str, int]]:
     rows = [
         (_("images"), result.images),
         (_("boxes"), result.boxes),
@@ -175,8 +66,12 @@ def _imported_layer_table(result: layer_imports.ImportedLayer) -> ResultTable:
         (_("boxes rounded to whole pixels"), result.rounded),
         (_("boxes cut to their picture"), result.clipped),
     ]
-    cells = [[str(name), f"{number:,}"] for name, number in rows if number]
-    return ResultTable([str(_("imported")), str(_("number"))], cells)
+    return [(str(name), number) for name, number in rows if number]
+
+
+def _imported_layer_tables(result: layer_imports.ImportedLayer) -> dict[str, Table]:
+    head = [str(_("imported")), str(_("number"))]
+    return {"": Table(head, _imported_layer_rows(result), basis=FigureBasis())}
 
 
 def _problems_in_words(problems: Sequence[SourceProblem], *, skipped: bool, dry_run: bool) -> str:
@@ -248,7 +143,7 @@ register(
         example={"layer": "boxes", "format": "cvat"},
     ),
     command=CommandLine(positional=("corpus", "layer", "file"), text=imported_layer_text),
-    page=FormPage(table=_imported_layer_table),
+    page=FormPage(tables=_imported_layer_tables),
 )
 register(
     name="set_licence",
@@ -329,20 +224,6 @@ register(
     permission=_READS,
     run=arrow_tables.export_mention_table,
     rest=Rest("GET", f"{_PATH}/layers/<slug:layer>/mentions.arrow", "streams", route="layer_mentions"),
-)
-register(
-    name="dataset_stats",
-    title=_("Show the figures of a layer"),
-    permission=_READS,
-    run=figures.dataset_figures,
-    command=CommandLine(positional=("corpus",), text=dataset_text),
-)
-register(
-    name="caption_stats",
-    title=_("Show the figures of a corpus's captions"),
-    permission=_READS,
-    run=figures.caption_stats,
-    command=CommandLine(positional=("corpus",), text=caption_stats_text),
 )
 register(
     name="import_corpus",

@@ -64,7 +64,7 @@ register(
     title=_("Mark a message as read"),
     permission=_SIGNED_IN,
     run=messages.read_message,
-    rest=Rest("POST", "me/messages/<int:message>/read", _TAG),
+    rest=Rest("POST", "me/messages/<int:message>/read", _TAG, example={"reply": "I have changed it."}),
     command=None,
     page=FormPage(done=lambda nothing: ""),
 )

@@ -1,4 +1,4 @@
-"""Operations for reviewing: the queue, rulings, and workers' reports."""
+"""Operations for reviewing: the queue, rulings, answers, and workers' reports."""
 
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -6,8 +6,10 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import CommandLine, FormPage, Has, Pages, Rest, register
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.moderation import reviewing
+from annotation.moderation import answer_reviews, reviewing
+from annotation.moderation.answer_reviews import ReviewedAnswers
 from annotation.moderation.reviewing import ReviewedImage, RuledImage
+from annotation.selectors import answer_list
 
 
 def queue_text(pages: Pages) -> str:
@@ -75,6 +77,31 @@ def _ruled_text(result: RuledImage, state: str) -> str:
     return "\n".join(lines)
 
 
+def reviewed_text(result: ReviewedAnswers) -> str:
+    """Return how many answers were reviewed, and the consequences."""
+    lines = [f"{result.answers} answers reviewed; {result.images} images computed again"]
+    if result.messages:
+        lines.append(f"{result.messages} workers get the reason as a message")
+    if result.drawers:
+        lines.append(f"the status of {result.drawers} drawers changed with their verdicts")
+    lines += [
+        f"control item retired, because it depended on these answers: {item}" for item in result.retired
+    ]
+    return "\n".join(lines)
+
+
+def reviewed_message(result: ReviewedAnswers) -> str:
+    """Return how many answers were reviewed, and who reads the reason."""
+    message = ngettext("%(n)d answer reviewed.", "%(n)d answers reviewed.", result.answers)
+    message %= {"n": result.answers}
+    if result.messages:
+        more = ngettext("%(n)d worker gets the reason.", "%(n)d workers get the reason.", result.messages) % {
+            "n": result.messages
+        }
+        message = f"{message} {more}"
+    return message
+
+
 _ON_CAMPAIGN = Has((REVIEWER, RESEARCHER), on="campaign")
 _TAG = "reviewing"
 _CAMPAIGN = "campaigns/<slug:campaign>"
@@ -126,6 +153,27 @@ register(
     permission=_ON_CAMPAIGN,
     run=reviewing.list_flags,
     rest=Rest("GET", f"{_CAMPAIGN}/flags", _TAG),
+)
+register(
+    title=_("List answers"),
+    result=answer_list.ListedAnswer,
+    permission=_ON_CAMPAIGN,
+    run=answer_list.list_answers,
+    rest=Rest("GET", f"{_CAMPAIGN}/answers", _TAG),
+)
+register(
+    title=_("Accept or reject answers"),
+    permission=_ON_CAMPAIGN,
+    run=answer_reviews.review_answers,
+    rest=Rest(
+        "POST",
+        f"{_CAMPAIGN}/answers/reviews",
+        _TAG,
+        own_transactions=True,
+        example={"answers": [1], "decision": "rejected", "reason": "This is not in the picture."},
+    ),
+    command=CommandLine(text=reviewed_text),
+    page=FormPage(done=reviewed_message),
 )
 register(
     name="resolve_flag",

@@ -3,13 +3,14 @@
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.common.erasures import erasures_file
 from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
 from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.jobs import emails
 from annotation.jobs.emails import MessagedWorkers
 from annotation.moderation import worker_acts
 from annotation.moderation.worker_acts import ChangedWorkers, RecomputedAnswers
-from annotation.workers.pseudonyms import Erased, erasures_file
+from annotation.workers.pseudonyms import Erased
 from annotation.workers.requests import erasing, listing
 from annotation.workers.requests.erasing import ErasedAgain
 

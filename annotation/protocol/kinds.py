@@ -221,6 +221,11 @@ class Kind:
         return self.about != ABOUT_CHAIN
 
     @property
+    def writes_captions(self) -> bool:
+        """Whether workers write captions of images."""
+        return self.writes and self.about == ABOUT_IMAGE
+
+    @property
     def comparable(self) -> bool:
         """Whether an answer is fully described by its word, so that two answers can be compared by it."""
         return not (self.writes or self.with_content)

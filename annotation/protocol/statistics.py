@@ -99,6 +99,7 @@ class _Tally:
     several_boxes: int = 0
     no_box: int = 0
     several_mentions: int = 0
+    words: int = 0
     images: int = 0
 
     def figures(self, images: int) -> dict[str, int | float | None]:
@@ -112,6 +113,7 @@ class _Tally:
             "boxes": self.boxes,
             "mentions_per_chain": _ratio(self.mentions, self.chains),
             "boxes_per_chain": _ratio(self.boxes, self.chains),
+            "words_per_mention": _ratio(self.words, self.mentions),
             "one_box": _ratio(self.one_box, self.chains),
             "several_boxes": _ratio(self.several_boxes, self.chains),
             "no_box": _ratio(self.no_box, self.chains),
@@ -148,9 +150,11 @@ class Statistics:
             held[chain.id] = chain.categories
             mentioned.update(chain.categories)
             boxes = len(depicted.get(chain.id, ()))
+            words = sum(mention.end - mention.start for mention in chain.mentions)
             for tally in (self.total, *map(self._of, chain.categories)):
                 tally.chains += 1
                 tally.mentions += len(chain.mentions)
+                tally.words += words
                 tally.one_box += boxes == 1
                 tally.several_boxes += boxes > 1
                 tally.no_box += boxes == 0

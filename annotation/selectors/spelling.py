@@ -29,9 +29,9 @@ MOST_EDITS = 2
 LONGEST_WORD = 30
 #: Number of captions of a corpus that are read, and how many of them must contain a word for it to be known.
 CAPTIONS_READ, _OFTEN = 5_000, 3
-#: Sizes of the caches of corpora's words and of words' suggestions: somebody who types sends the same words
-#: repeatedly.
-CACHED_CORPORA, CACHED_SUGGESTIONS = 8, 2048
+#: Sizes of the caches of corpora's words, of words' suggestions, and of whether words are known: somebody who
+#: types sends the same words repeatedly.
+CACHED_CORPORA, CACHED_SUGGESTIONS, CACHED_WORDS = 8, 2048, 16_384
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 #: A sentence begins after these, and its first word is no name.
@@ -46,17 +46,21 @@ class MisspeltWord(NamedTuple):
 
 
 def misspelt_words(text: str, *, corpus: int | None = None) -> list[MisspeltWord]:
+    """Return the words of `text` that look misspelt, as `unknown_words` does, with suggestions."""
+    return [
+        MisspeltWord(word, _suggestions(word) if index < SUGGESTED_WORDS else ())
+        for index, word in enumerate(unknown_words(text, corpus=corpus))
+    ]
+
+
+def unknown_words(text: str, *, corpus: int | None = None) -> list[str]:
     """Return the words of `text` that look misspelt, without duplicates, in order.
 
     Names (a capital within a sentence), abbreviations in capitals and words with digits are ignored. `corpus`
     is the id of a corpus whose own words are known.
     """
     known = corpus_words(corpus) if corpus is not None else frozenset()
-    odd = [word for word in dict.fromkeys(_words(text)) if not (_known(word) or _folded(word) in known)]
-    return [
-        MisspeltWord(word, _suggestions(word) if index < SUGGESTED_WORDS else ())
-        for index, word in enumerate(odd)
-    ]
+    return [word for word in dict.fromkeys(_words(text)) if not (_known(word) or _folded(word) in known)]
 
 
 @lru_cache(maxsize=CACHED_CORPORA)
@@ -90,6 +94,7 @@ def _folded(word: str) -> str:
     return word.casefold().replace("’", "'")
 
 
+@lru_cache(maxsize=CACHED_WORDS)
 def _known(word: str) -> bool:
     folded = _folded(word)
     return bool(_speller().known({folded, folded.removesuffix("'s")}))

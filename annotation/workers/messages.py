@@ -8,6 +8,7 @@ from typing import Annotated
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
@@ -19,6 +20,8 @@ from phrasebox.errors import PhraseboxError
 
 #: The maximum length of a message.
 LONGEST_MESSAGE = 2_000
+#: The maximum length of a worker's reply.
+LONGEST_REPLY = 500
 #: The number of newest messages displayed for a worker.
 NEWEST_MESSAGES = 10
 
@@ -57,7 +60,7 @@ def send_messages(
 def unread_of_account(account: int) -> list[WorkerMessage]:
     """Return the unread messages to the worker of an account, the oldest first."""
     messages = WorkerMessage.objects.filter(worker__identity__account=account, read_at__isnull=True)
-    return list(messages.select_related("campaign").order_by("pk"))
+    return list(messages.select_related("campaign").prefetch_related("reviews__judgment").order_by("pk"))
 
 
 def messages_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
@@ -71,7 +74,13 @@ def received_by(account: Account, *roles: str) -> QuerySet[WorkerMessage]:
     rows = WorkerMessage.objects.filter(worker__identity__account_id=account.pk)
     if account.limit != WHOLE_SERVER:
         rows = rows.filter(campaign__in=campaigns_in(account.limit))
-    return rows.select_related("campaign")
+    return rows.select_related("campaign").prefetch_related("reviews__judgment")
+
+
+def rejected_texts(message: WorkerMessage) -> tuple[str, ...]:
+    """Return the captions whose rejection a message is about."""
+    contents = (review.judgment.content or {} for review in message.reviews.all())
+    return tuple(content["text"] for content in contents if content.get("text"))
 
 
 #: Messages to the caller, by their numbers.
@@ -86,22 +95,30 @@ class ReceivedMessagesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadMessageRequest:
-    """Mark a message as read: it is no longer shown."""
+    """Mark a message as read: it is no longer shown. With a reply, which can be sent only then, and once."""
 
     message: Annotated[
         int, Named(RECEIVED_MESSAGES), Help(gettext_lazy("Message"), gettext_lazy("Its number"))
     ]
+    reply: Annotated[
+        str,
+        Field(max_length=LONGEST_REPLY),
+        Help(gettext_lazy("Your reply"), gettext_lazy("Optional; the researchers read it"), lines=2),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedMessage:
-    """A message of a researcher to you; `read_at` is null until you mark it as read."""
+    """A message of a researcher to you; `read_at` is null until you mark it as read. `rejected` are your
+    captions that it is about, if it says why they were rejected."""
 
     number: int
     campaign: str
     text: str
+    rejected: tuple[str, ...]
     sent_at: datetime
     read_at: datetime | None
+    reply: str
 
 
 def list_received_messages(request: ReceivedMessagesRequest, context: OperationContext) -> Listing:
@@ -110,9 +127,11 @@ def list_received_messages(request: ReceivedMessagesRequest, context: OperationC
 
 
 def read_message(request: ReadMessageRequest, context: OperationContext) -> None:
-    """Record that a message was read."""
+    """Record that a message was read, and the reply."""
     with database.writing():
-        WorkerMessage.objects.filter(pk=request.message, read_at=None).update(read_at=database.now())
+        WorkerMessage.objects.filter(pk=request.message, read_at=None).update(
+            read_at=database.now(), reply=request.reply.strip()
+        )
 
 
 def _received(row: WorkerMessage) -> ReceivedMessage:
@@ -120,6 +139,8 @@ def _received(row: WorkerMessage) -> ReceivedMessage:
         number=row.pk,
         campaign=row.campaign.name,
         text=row.text,
+        rejected=rejected_texts(row),
         sent_at=row.sent_at,
         read_at=row.read_at,
+        reply=row.reply,
     )

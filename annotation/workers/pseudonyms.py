@@ -4,34 +4,32 @@ A worker is a pseudonym; only `Identity` says who it is. Erasing deletes account
 worker's comments; the answers stay under the pseudonym, which then identifies nobody. On request, the texts
 of their answers are deleted too, and the reasons that staff typed about them.
 
-Every erasure is recorded in a file beside the database, `erasures.txt` in DATA_DIR: restoring a backup that
-is older than an erasure restores the person, and `erase_again` erases them again. The file contains only
-pseudonyms and times.
+Every erasure is recorded in a file (`common.erasures`): restoring a backup that is older restores the person,
+and `erase_again` erases them again.
 """
 
-import os
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
-from annotation.common import database
+from annotation.common import database, erasures
+from annotation.common.erasures import Erasure
 from annotation.common.operations import invalid
 from annotation.common.roles import ANNOTATOR
 from annotation.models import (
     Account,
+    AnswerReview,
     Assignment,
     AuditEntry,
     Bonus,
     Campaign,
+    CaptionFlag,
     Flag,
     Identity,
     Judgment,
@@ -52,11 +50,9 @@ from annotation.selectors.campaign.cost import money
 from annotation.workers import payments, sessions
 from phrasebox.errors import PhraseboxError
 
-ERASURES = "erasures.txt"
-#: The last word of a line if the worker's own texts were erased too, or reasons of staff.
-_TEXTS, _REASONS = "texts", "reasons"
 #: The fields with staff's texts about workers, by table.
 _REASON_FIELDS: dict[Any, tuple[str, ...]] = {
+    AnswerReview: ("reason",),
     Bonus: ("reason", "withdrawn_reason"),
     Payout: ("void_reason",),
     TrustState: ("reason", "withdrawn_reason"),
@@ -80,15 +76,6 @@ class Erased:
     texts: int = 0
     reasons: int = 0
     already: bool = False
-
-
-class Erasure(NamedTuple):
-    """A line of the list of erasures: the worker, and whether their texts and staff's texts about them were
-    deleted too."""
-
-    pseudonym: str
-    texts: bool
-    reasons: bool
 
 
 def worker_of(account: Account) -> Worker:
@@ -191,44 +178,12 @@ def erase_again(*, actor: Account | None = None) -> list[Erased]:
     Payment that such a backup considers due was paid before they were erased.
     """
     listed: dict[str, Erasure] = {}
-    for name, texts, reasons in erasures():
+    for name, texts, reasons in erasures.all_erasures():
         before = listed.get(name, Erasure(name, False, False))
         listed[name] = Erasure(name, before.texts or texts, before.reasons or reasons)
     workers = Worker.objects.filter(pseudonym__in=listed)
     back = [worker for worker in workers if _remains(worker, listed[worker.pseudonym])]
     return [_erase(worker, actor, listed[worker.pseudonym], note=False) for worker in back]
-
-
-def erasures() -> Iterator[Erasure]:
-    """Yield the list of erasures, oldest first."""
-    path = erasures_file()
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if words := line.split():
-                yield Erasure(words[0], _TEXTS in words[1:], _REASONS in words[1:])
-
-
-def merge_erasures(listed: str) -> None:
-    """Add the entries of another list of erasures, atomically."""
-    path = erasures_file()
-    existing = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines = {line for text in (existing, listed) for line in text.splitlines() if line.strip()}
-    if not lines:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}")
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        # By time, their second word.
-        file.writelines(f"{line}\n" for line in sorted(lines, key=lambda line: (line.split()[1:2], line)))
-        file.flush()
-        os.fsync(handle)
-    os.replace(partial, path)
-
-
-def erasures_file() -> Path:
-    """Return the path of the list of erasures, in DATA_DIR."""
-    return Path(settings.DATA_DIR) / ERASURES
 
 
 def has_written(worker: Worker) -> bool:
@@ -245,7 +200,8 @@ def _typed(worker: Worker) -> Iterator[tuple[QuerySet[Any], str]]:
     """Yield the rows with staff's texts about a worker, and the field that holds them."""
     for model, fields in _REASON_FIELDS.items():
         for field in fields:
-            rows: QuerySet[Any] = model.objects.filter(worker=worker)
+            of = "judgment__worker" if model is AnswerReview else "worker"
+            rows: QuerySet[Any] = model.objects.filter(**{of: worker})
             yield rows.exclude(**{f"{field}__in": ("", AuditEntry.ERASED_REASON)}), field
 
 
@@ -284,12 +240,18 @@ def _erase_texts(worker: Worker) -> int:
             part["text"] = ""
         if parts:
             emptied.append(judgment)
-    Judgment.objects.bulk_update(emptied, ["content"], batch_size=500)
-    return len(emptied)
+    CaptionFlag.objects.filter(judgment__worker=worker).delete()
+    AnswerReview.objects.filter(judgment__worker=worker).update(text="")
+    return Judgment.objects.bulk_update(emptied, ["content"], batch_size=500)
 
 
 def _erase(
-    worker: Worker, actor: Account | None, erasure: Erasure, *, note: bool, by_themselves: bool = False
+    worker: Worker,
+    actor: Account | None,
+    erasure: Erasure,
+    *,
+    note: bool,
+    by_themselves: bool = False,
 ) -> Erased:
     with database.writing():
         identity, account = _locked_alone(worker)
@@ -315,7 +277,7 @@ def _erase(
         if note:
             # Before the commit: an extra entry is harmless, a missing one lets a restore undo the erasure.
             for name in names:
-                _note(erasure._replace(pseudonym=name), worker.erased_at)
+                erasures.note_erasure(erasure._replace(pseudonym=name), worker.erased_at)
     return Erased(worker.pseudonym, account is not None, ended.sessions, comments, written, typed)
 
 
@@ -387,18 +349,3 @@ def _forget_visits(identity: Identity | None) -> list[str]:
         reports = PlatformReport.objects.filter(provider=provider)
         reports.filter(Q(submission=submission) | Q(participant=participant)).delete()
     return sorted({was for *_rest, was in visits_forgotten if was})
-
-
-def _note(erasure: Erasure, erased_at: datetime | None) -> None:
-    """Append a worker to the list of erasures, and flush it to the disk."""
-    path = erasures_file()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    when = erased_at.isoformat(timespec="seconds") if erased_at else ""
-    also = [word for word, too in ((_TEXTS, erasure.texts), (_REASONS, erasure.reasons)) if too]
-    line = " ".join([erasure.pseudonym, when, *also]) + "\n"
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.write(handle, line.encode())
-        os.fsync(handle)
-    finally:
-        os.close(handle)

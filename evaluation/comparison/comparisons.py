@@ -20,10 +20,10 @@ from evaluation.comparison.scoring import (
     score_folds,
 )
 from evaluation.comparison.subsets import Subset
-from evaluation.formats.figure_basis import basis_from_dict
-from evaluation.formats.figure_tables import Cell, Marked, Table, finite_or_none
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of
+from phrasebox.figure_basis import basis_from_dict
+from phrasebox.figure_tables import Cell, Marked, Table, finite_or_none
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.randomisation import ROUNDS
 

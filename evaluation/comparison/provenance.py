@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from annotation.common.database import chunks
 from annotation.selectors.corpora import check_split, corpus_named
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import SeenImages, System
+from phrasebox.figure_basis import FigureBasis
 from phrasebox.names import image_id
 from phrasebox.registry import UnknownName
 

@@ -36,10 +36,10 @@ from evaluation.comparison.ranked_runs import (
     ranked_by_all,
 )
 from evaluation.comparison.subsets import Subset
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of
 from phrasebox.errors import PhraseboxError
+from phrasebox.figure_basis import FigureBasis
 from phrasebox.metrics import METRICS
 from phrasebox.metrics.scoring import Score, evaluate
 from phrasebox.metrics.sums import number_of

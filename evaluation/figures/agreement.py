@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from annotation.figures.style import canvas, legend, legend_height, system_look, value_grid
 from evaluation.figures.base import Plot, figure_kind, rows_by
-from evaluation.formats.figure_basis import FigureBasis
-from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.judging import SweptKappas
+from phrasebox.figure_basis import FigureBasis
+from phrasebox.figure_tables import Cell, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evaluation.formats.figure_tables import Table
+from phrasebox.figure_tables import Table
 from phrasebox.registry import Registry
 
 if TYPE_CHECKING:  # matplotlib is imported only where something is drawn: most processes never draw

@@ -15,8 +15,8 @@ from annotation.figures.style import (
     value_grid,
 )
 from evaluation.figures.base import Plot, figure_kind, rows_by
-from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.directions import DirectionTable
+from phrasebox.figure_tables import Cell, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from annotation.figures.style import ACCENT, MUTED, canvas, value_grid, whole_numbers
 from evaluation.figures.base import Plot, column, figure_kind
-from evaluation.formats.figure_tables import Table
 from evaluation.report_data.judging import JudgingSummary
+from phrasebox.figure_tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from annotation.figures.style import ACCENT, MUTED, canvas, percent_axis, short, value_grid
 from evaluation.figures.base import Plot, figure_kind, rows_by
-from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.directions import BINS, DirectionTable
+from phrasebox.figure_tables import Cell, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

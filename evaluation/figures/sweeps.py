@@ -19,8 +19,8 @@ from annotation.figures.style import (
     value_grid,
 )
 from evaluation.figures.base import Plot, figure_kind, rows_by
-from evaluation.formats.figure_basis import FigureBasis
-from evaluation.formats.figure_tables import Cell, Table
+from phrasebox.figure_basis import FigureBasis
+from phrasebox.figure_tables import Cell, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

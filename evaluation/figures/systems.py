@@ -17,9 +17,9 @@ from annotation.figures.style import (
     value_grid,
 )
 from evaluation.figures.base import Plot, figure_kind, rows_by
-from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.directions import DirectionTable, basis_of_directions
 from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of
+from phrasebox.figure_tables import Cell, Table
 from phrasebox.metrics.table import METRICS
 
 if TYPE_CHECKING:

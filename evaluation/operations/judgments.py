@@ -1,6 +1,6 @@
 """Operations on judgments: import, list, show, remove; measure agreement."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -10,14 +10,12 @@ from annotation.common.operations import (
     FormPage,
     Has,
     Rest,
-    ResultTable,
     StoredThing,
     register_stored,
+    table_layouts,
 )
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
-from evaluation.formats.figure_basis import basis_from_dict
-from evaluation.formats.figure_tables import LAYOUTS, Table
 from evaluation.operations import register
 from evaluation.services.judgments import agreements, importing, listing
 from evaluation.services.judgments.agreements import Agreement
@@ -26,6 +24,8 @@ from evaluation.services.judgments.importing import JudgmentsReport
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
 from phrasebox.agreement.estimates import Estimate
 from phrasebox.agreement.summary import AgreementBetween, AgreementWithin
+from phrasebox.figure_basis import basis_from_dict
+from phrasebox.figure_tables import Table
 
 
 def judgments_text(report: JudgmentsReport) -> str:
@@ -111,17 +111,9 @@ def _agreement_table(agreement: Agreement) -> Table:
     )
 
 
-def agreement_page_table(agreement: Agreement) -> ResultTable:
-    """Return the same table for a page."""
-    table = _agreement_table(agreement)
-    return ResultTable(table.head, [table.rounded(row) for row in table.rows], table.remarks)
-
-
-def _as(layout: str) -> Callable[[Agreement], str]:
-    return lambda agreement: LAYOUTS.get(layout)(_agreement_table(agreement))
-
-
-AGREEMENT_LAYOUTS = {layout: _as(layout) for layout in ("csv", "latex")}
+def agreement_tables(agreement: Agreement) -> dict[str, Table]:
+    """Return the table, without a title."""
+    return {"": _agreement_table(agreement)}
 
 
 def _line(name: str, value: Estimate) -> list[Any]:
@@ -236,6 +228,6 @@ register(
         own_transactions=True,
         example={"judgments": "harbour:grades", "resamples": 100},
     ),
-    command=CommandLine(positional=("file",), text=agreement_text, layouts=AGREEMENT_LAYOUTS),
-    page=FormPage(table=agreement_page_table),
+    command=CommandLine(positional=("file",), text=agreement_text, layouts=table_layouts(agreement_tables)),
+    page=FormPage(tables=agreement_tables),
 )

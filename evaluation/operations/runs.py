@@ -17,13 +17,13 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER
 from evaluation.comparison.comparisons import table_of_comparison, table_of_preferences, table_of_scores
-from evaluation.formats.figure_tables import LAYOUTS, Table
 from evaluation.operations import register
 from evaluation.services.runs import figures, files, listing, queries
 from evaluation.services.runs.figures import RunComparison, RunScores
 from evaluation.services.runs.files import RunFile, RunReport
 from evaluation.services.stored import remove_stored, set_archived
 from evaluation.services.stored_kinds import STORED_RUNS
+from phrasebox.figure_tables import LAYOUTS, Table
 
 
 def imported_run_text(report: RunReport) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from annotation.common.operations import CommandLine
-from evaluation.formats.figure_tables import LAYOUTS, Table
+from annotation.common.operations import CommandLine, table_layouts, tables_text
 from evaluation.services.captions.judging import Mixed
 from evaluation.services.captions.writing import WrittenSet
 from evaluation.services.collection_requests import StoredCollection, StoredParses
@@ -15,6 +14,7 @@ from evaluation.services.systems.training import Extracted
 from evaluation.services.tagging.judging import MixedTags
 from evaluation.services.tagging.writing import WrittenTags
 from evaluation.services.tags.ranked import StoredTags
+from phrasebox.figure_tables import Table
 
 
 def report_command(
@@ -30,14 +30,9 @@ def report_command(
         return {"": result_tables} if isinstance(result_tables, Table) else result_tables
 
     def text(result: Any) -> str:
-        parts = [f"{title}\n{LAYOUTS.get('text')(table)}".strip() for title, table in titled(result).items()]
-        return "\n\n".join([remarks(result.report), *parts])
+        return f"{remarks(result.report)}\n\n{tables_text(titled)(result)}"
 
-    def in_layout(name: str) -> Callable[[Any], str]:
-        return lambda result: "\n\n".join(map(LAYOUTS.get(name), titled(result).values()))
-
-    layouts = {name: in_layout(name) for name in ("csv", "latex")}
-    return CommandLine(positional, text=text, layouts=layouts)
+    return CommandLine(positional, text=text, layouts=table_layouts(titled))
 
 
 _SAME = "already exists, nothing changed"

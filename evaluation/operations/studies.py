@@ -9,8 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import CommandLine, Has
 from annotation.common.roles import RESEARCHER
 from evaluation.comparison.cross_validation import MEDIAN_RANK, TESTED
-from evaluation.formats.figure_basis import basis_from_dict
-from evaluation.formats.figure_tables import LAYOUTS, Cell, Table, as_text
 from evaluation.operations import register
 from evaluation.report_data.tables import bracketed
 from evaluation.services.batches import recorded_judges
@@ -19,6 +17,8 @@ from evaluation.services.request_fields import FigureReport
 from evaluation.services.systems import cross_validation
 from models_core.estimators.base import DIRECTIONS
 from models_core.estimators.kcca.selection import CUTOFFS
+from phrasebox.figure_basis import basis_from_dict
+from phrasebox.figure_tables import LAYOUTS, Cell, Table, as_text
 
 _MEASURES = (*(f"R@{k}" for k in CUTOFFS), MEDIAN_RANK)
 

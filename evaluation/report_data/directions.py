@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.formats.figure_basis import FigureBasis, basis_of_several
-from evaluation.formats.figure_tables import Weight, finite_or_none
 from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.figure_basis import FigureBasis, basis_of_several
+from phrasebox.figure_tables import Weight, finite_or_none
 from phrasebox.metrics.scoring import Score
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.resampling import Interval, Statistic, bootstrap_difference, figure_interval

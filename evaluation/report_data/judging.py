@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.formats.figure_basis import FigureBasis
 from phrasebox.agreement.coefficients import answer_counts, as_ratings, fleiss, krippendorff
 from phrasebox.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
 from phrasebox.agreement.summary import Resampling
 from phrasebox.agreement.thresholds import Sweep, sweep
+from phrasebox.figure_basis import FigureBasis
 from phrasebox.relevance.grades import JudgedPair
 
 #: The largest number of distinguishable lines and points in a plot of a sweep: the means of three grades from

@@ -6,13 +6,13 @@ Shares are in per cent in tables for reading; `tidy` has every figure unrounded,
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluation.formats.figure_basis import FigureBasis
-from evaluation.formats.figure_tables import Cell, Marked, Table
 from evaluation.report_data.directions import DirectionTable, MeasuredFigure
 from evaluation.report_data.judging import JudgingSummary
 from evaluation.report_data.orders import OrderAgreement
 from phrasebox.agreement.estimates import ALIKE, BOOTSTRAP, FEW_CLUSTERS, Estimate, few_clusters_remark
 from phrasebox.agreement.shares import WILSON
+from phrasebox.figure_basis import FigureBasis
+from phrasebox.figure_tables import Cell, Marked, Table
 from phrasebox.metrics.table import METRICS
 
 #: The explanation of marks and emphasis, below every table that has them.

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluation.formats.figure_basis import FigureBasis, basis_from_dict, basis_of_several
-from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.tables import Titled, level_text
+from phrasebox.figure_basis import FigureBasis, basis_from_dict, basis_of_several
+from phrasebox.figure_tables import Cell, Table
 
 #: A set's scores: the set, what was compared, and its `measures`, a mapping each.
 ScoredTags = Mapping[str, Any]

@@ -10,8 +10,6 @@ from typing import Any
 
 from evaluation.figures import agreement, curves, judgments, ranks, sweeps, systems
 from evaluation.figures.base import Plot
-from evaluation.formats.figure_basis import FigureBasis
-from evaluation.formats.figure_tables import Cell
 from evaluation.report_data import tables
 from evaluation.report_data.directions import ANNOTATION_TABLE, DirectionTable, basis_of_directions
 from evaluation.report_data.judging import JudgingSummary
@@ -19,6 +17,8 @@ from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgree
 from evaluation.report_data.tables import Titled, level_text
 from evaluation.report_data.tag_scores import ScoredTags, basis_of_tags, tag_remarks, tag_tables
 from phrasebox.agreement.estimates import FEW_CLUSTERS
+from phrasebox.figure_basis import FigureBasis
+from phrasebox.figure_tables import Cell
 
 #: Increase this when the meaning of a report's files changes.
 REPORT_DEFINITION = 1

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from evaluation.figures.base import Plot
-from evaluation.formats.figure_tables import Marked, Table, as_csv, as_latex
 from evaluation.report_data.tables import Titled
 from evaluation.reporting.document import REPORT_DEFINITION, ReportDocument, Section
+from phrasebox.figure_tables import Marked, Table, as_csv, as_latex
 
 
 def report_json(report: ReportDocument, sections: list[Section]) -> str:

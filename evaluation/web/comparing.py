@@ -16,13 +16,13 @@ from annotation.selectors.corpora import Account, split_names
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import query_request
 from evaluation.comparison.comparisons import table_of_comparison
-from evaluation.formats.figure_tables import LAYOUTS, Marked, Table
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.figures import compare_under_qrels, qrels_of_corpus
 from evaluation.services.runs.listing import RUN_DIRECTIONS
 from evaluation.web import visible
 from evaluation.web.page_context import page_context, text_parameter, text_parameters
 from evaluation.web.runs import RUN_ERRORS, chosen_qrels, figure_form, with_chosen
+from phrasebox.figure_tables import LAYOUTS, Marked, Table
 from phrasebox.metrics.table import METRICS
 
 #: The formats of downloads, with their content types.

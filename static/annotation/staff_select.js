@@ -1,9 +1,9 @@
-// Ticks all rows of a table at once: shows the box in its head, and keeps that in step with the rows.
+// Ticks all boxes of a name at once: shows the box for all, and keeps that in step with them.
 
 for (const form of document.querySelectorAll("[data-select]")) {
   const selectAll = form.querySelector("[data-select-all]");
   const all = selectAll?.querySelector("input");
-  const rows = [...form.querySelectorAll('tbody input[type="checkbox"]')];
+  const rows = [...form.elements].filter((field) => field.type === "checkbox" && field.name === form.dataset.select);
   if (!all || !rows.length) continue;
   const look = () => {
     const ticked = rows.filter((row) => row.checked).length;
@@ -14,6 +14,7 @@ for (const form of document.querySelectorAll("[data-select]")) {
   all.addEventListener("change", () => {
     for (const row of rows) row.checked = all.checked;
   });
-  form.addEventListener("change", look);
+  // Some are outside the form, which names them as its own.
+  for (const row of rows) row.addEventListener("change", look);
   look();
 }

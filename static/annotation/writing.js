@@ -37,6 +37,7 @@ function start(writing, form) {
   const [now, short, odd, list, row, swap] = ["words", "short", "odd", "list", "row", "swap"].map(find);
   const [spelling, state, heard, recheck, unchecked, why] = ["spelling", "state-of-it", "heard", "recheck", "unchecked", "why"].map(find);
   const field = writing.querySelector("textarea");
+  const [pasted, firstKey, typing] = ["pasted", "first_key", "typing"].map((name) => form.elements[name]);
   const send = form.querySelector(".choice");
   const stop = new AbortController();
   const { signal } = stop;
@@ -45,8 +46,22 @@ function start(writing, form) {
   let checked = null;
   let later = 0;
   let looking = null;
+  // When the question was there, and when something was last entered; the length then.
+  let there = 0;
+  let entered = 0;
+  let length = 0;
 
   const count = () => { now.textContent = now.dataset.words.replace("%n", wordsOf(field.value).length); };
+  const add = (input, number) => { input.value = (Number(input.value) + number).toFixed(1); };
+  // How it is written: what comes from elsewhere, the seconds to the first key, and from there to the last one.
+  const measure = (event) => {
+    const now = performance.now();
+    if (!firstKey.value) add(firstKey, (now - there) / 1000);
+    if (entered) add(typing, (now - entered) / 1000);
+    if (/^insertFrom(Paste|Drop|Yank)/.test(event.inputType)) add(pasted, Math.max(0, field.value.length - length));
+    entered = now;
+    length = field.value.length;
+  };
   const enough = () => wordsOf(field.value).length >= Number(writing.dataset.fewest);
 
   // How far the check is: "idle", "checking", "fine", "odd", "unchecked". Screen readers hear what was found, and
@@ -183,7 +198,8 @@ function start(writing, form) {
     if (enough()) give(event.submitter ?? send);
     else field.focus();
   }, { signal });
-  field.addEventListener("input", () => {
+  field.addEventListener("input", (event) => {
+    measure(event);
     count();
     if (enough()) short.hidden = true;
     // What is not in the sentence any more needs no second look.
@@ -212,6 +228,8 @@ function start(writing, form) {
   return {
     // Where there is a keyboard, one writes at once.
     begin() {
+      there = performance.now();
+      length = field.value.length;
       count();
       say("idle");
       // The dictionary is loaded before the first word is written.

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter
 
-from evaluation.formats.figure_tables import LAYOUTS, Table
+from phrasebox.figure_tables import LAYOUTS, Table
 
 _Result = TypeVar("_Result")
 _FORMS = ("json", "csv", "latex")

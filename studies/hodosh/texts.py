@@ -3,8 +3,8 @@
 from itertools import groupby
 
 from annotation.common.plain_text import text_table
-from evaluation.formats.figure_basis import FigureBasis
-from evaluation.formats.figure_tables import Cell, Table, as_text
+from phrasebox.figure_basis import FigureBasis
+from phrasebox.figure_tables import Cell, Table, as_text
 from studies.hodosh.cells import COUNT, KAPPA, PrintedCell
 from studies.hodosh.figure3 import PRINTED_FIGURE3, SIMILAR_WORDS, Figure3
 from studies.hodosh.report import ReproductionReport

@@ -88,6 +88,19 @@ def test_every_kind_is_told_and_answered(tmp_path: Path, tasks: str, by_form: bo
         assert (judgment.answer, judgment.content or None) == expected[tasks]
 
 
+def test_a_program_may_say_how_a_caption_was_written(tmp_path: Path):
+    counted_desk.campaign(tmp_path, "captions")
+    ann = Program(Account.objects.get(username="ann"))
+    task = ann.take(CAPTION_WRITING)
+    value = {"answer": "written", "text": "Two people walk."}
+    for wrong in (-1, 1e6, True, "3", float("nan")):
+        assert ann.answer(task, **value, pasted=wrong)[0] in (400, 422)
+    measured = {"pasted": 3, "first_key": 1.26, "typing": 0}
+    form = {name: str(number) for name, number in (value | measured).items()}
+    assert ann.answer(task, kind=CAPTION_WRITING, form=form | {"typing": "nan"})[0] == 200
+    assert Judgment.objects.get().content == {"text": value["text"], "pasted": 3.0, "first_key": 1.3}
+
+
 @pytest.mark.parametrize("tasks", ["relevance", "tags", "captions", "regions"])
 def test_a_word_alone_is_no_answer_where_more_is_asked(tmp_path: Path, tasks: str):
     kind, outright, _ = ANSWERS[tasks]

@@ -23,6 +23,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
 from annotation.backups import BackupError, archive, contents, database, keys, making, restoring
+from annotation.common import erasures
 from annotation.common.locks import BEFORE, RESTORING, Busy, at_work, locked_folder
 from annotation.datasets.exporting import export_dataset
 from annotation.images import withdrawn
@@ -132,7 +133,7 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_somebody_who_was_erase
     assert done.migrations[0] in database.applied() and done.database == connection.vendor
     # Erased after the backup was made: the list is kept, the rest is lost.
     pseudonyms.erase_worker(worker=ben[1])
-    stored = pseudonyms.erasures_file().read_bytes()
+    stored = erasures.erasures_file().read_bytes()
     wipe()
     write("erasures.txt").write_bytes(stored.splitlines(keepends=True)[1])
 
@@ -144,8 +145,8 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_somebody_who_was_erase
     assert exports(tmp_path / "out") == before
     assert list(Account.objects.values_list("username", flat=True)) == ["cleo"]
     assert not Session.objects.exists() and not Identity.objects.filter(worker=ben[1]).exists()
-    assert sorted(pseudonyms.erasures_file().read_bytes().splitlines()) == sorted(stored.splitlines())
-    assert pseudonyms.erasures_file().stat().st_mode & 0o077 == 0
+    assert sorted(erasures.erasures_file().read_bytes().splitlines()) == sorted(stored.splitlines())
+    assert erasures.erasures_file().stat().st_mode & 0o077 == 0
     result = rows()
     changed = {label for label in text if text[label] != result[label]}
     assert changed == {"annotation.Account", "annotation.Identity", "annotation.Worker", "sessions.Session"}
@@ -217,7 +218,7 @@ def test_the_two_lists_of_erasures_become_one_in_the_order_of_time(world: World,
     )
     done = restoring.restore_backup(tmp_path / "older.tar", replace=True)
     assert done.erased == [ben.pseudonym]
-    listed = [(erasure.pseudonym, erasure.texts) for erasure in pseudonyms.erasures()]
+    listed = [(erasure.pseudonym, erasure.texts) for erasure in erasures.all_erasures()]
     assert listed == [("w-other", False), (anna.pseudonym, False), (ben.pseudonym, True)]
 
 

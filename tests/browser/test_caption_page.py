@@ -76,6 +76,28 @@ def test_one_writes_at_once_and_sends_with_enter(work: Campaign, open_page: Open
     assert written() == RIGHT
 
 
+def test_how_a_sentence_is_written_is_measured(work: Campaign, open_page: Open):
+    page = open_page()
+    held = opened(page)
+    start, rest = RIGHT[:11], RIGHT[11:]
+    page.keyboard.type(start, delay=20)
+    field(page).evaluate(
+        """(field, text) => {
+            field.value += text;
+            field.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromPaste" }));
+        }""",
+        rest,
+    )
+    page.keyboard.press("Enter")
+    moved_on(page, held)
+    answered(page, CAPTION_WRITING, 1)
+    content = Judgment.objects.get().content
+    assert content is not None and content.pop("text") == RIGHT
+    assert content.pop("pasted") == len(rest)
+    assert 0 <= content.pop("first_key") < 60 and 0.1 < content.pop("typing") < 60
+    assert not content
+
+
 def test_a_sentence_is_sent_by_finger(work: Campaign, open_page: Open):
     page = open_page(**PHONE)
     held = opened(page)

@@ -456,7 +456,7 @@ def exports(walk: Walk, ada: Page) -> None:
         io.BytesIO(downloaded(ada, ada.get_by_role("link", name="Download", exact=True)))
     ) as archive:
         names = archive.namelist()
-        sheet = archive.read("DATASHEET.md").decode()
+        sheet = archive.read("README.md").decode()
         notes = archive.read("NOTES.md").decode()
     assert sum(name.startswith("Annotations/") for name in names) == IMAGES
     assert sum(name.startswith("Sentences/") for name in names) == SOUND

@@ -174,7 +174,7 @@ def test_questions_that_are_only_counted_are_followed_too(tmp_path: Path, tasks:
     assert checked(tmp_path / "bundle")[-1].endswith(": 0 contradictions")
     outcomes = rows_of(tmp_path / "bundle", "outcomes")
     assert {row["outcome"] for row in outcomes} == {"ANSWERED"}
-    datasheet = (tmp_path / "bundle" / "DATASHEET.md").read_text(encoding="utf-8")
+    datasheet = (tmp_path / "bundle" / "README.md").read_text(encoding="utf-8")
     assert f"({tasks}) asked the questions below" in datasheet
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from annotation.common import database
+from annotation.common import database, erasures
 from annotation.models import (
     Account,
     Assignment,
@@ -326,4 +326,4 @@ def test_who_is_erased_is_erased_under_both_names():
     was = provisional.worker.pseudonym
     join(known, provisional)
     pseudonyms.erase_worker(worker=known.worker)
-    assert {was, known.worker.pseudonym} <= {erasure.pseudonym for erasure in pseudonyms.erasures()}
+    assert {was, known.worker.pseudonym} <= {erasure.pseudonym for erasure in erasures.all_erasures()}

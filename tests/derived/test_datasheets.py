@@ -13,7 +13,7 @@ import pytest
 from django.utils import translation
 from PIL import Image as Picture
 
-from annotation.datasets.datasheets import datasheet_text
+from annotation.datasets.datasheets import card_text
 from annotation.datasets.exporting import export_dataset
 from annotation.datasets.importing import import_corpus
 from annotation.formats import FORMATS
@@ -39,8 +39,8 @@ def sheet(world: World, folder: Path, format: str = "jsonl", **how: Any) -> tupl
     """The figures and the text of an export's datasheet."""
     corpus, layer = world.corpus.name, world.campaign.name
     written = export_dataset(corpus=corpus, layer=layer, format=format, out=folder, **how)
-    assert {folder / "DATASHEET.md", folder / "datasheet.json"} <= set(written.files)
-    return json.loads((folder / "datasheet.json").read_text()), (folder / "DATASHEET.md").read_text()
+    assert {folder / "README.md", folder / "datasheet.json"} <= set(written.files)
+    return json.loads((folder / "datasheet.json").read_text()), (folder / "README.md").read_text()
 
 
 def test_figures_are_those_of_a_recount(world: World, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_the_hugging_face_layout_has_pictures_only_where_they_are_wanted(tmp_pat
         out = tmp_path / str(expected)
         export_dataset(corpus="harbour", format="huggingface", out=out, with_pictures=expected)
         assert not (out / "images").exists()
-        assert (out / "README.md").read_text().endswith((out / "DATASHEET.md").read_text())
+        assert (out / "README.md").read_text().startswith("---\npretty_name: ")
         rows = [row for file in (out / "data").iterdir() for row in pq.read_table(file).to_pylist()]
         assert len(rows) == 2
         for row in rows:
@@ -159,6 +159,6 @@ def test_ticks_on_pages_are_no_agreement() -> None:
     reported = figures["campaign"]["questions"]["relevance"]
     assert reported["answers"] == 2 * pages and reported["ticked_on_pages"] and reported["agreement"] is None
     export = {"format": "jsonl", "pictures": False, "counts": {}, "excluded": {}, "notes": []}
-    text = datasheet_text({**figures, "export": export}, [])
+    text = card_text({**figures, "export": export}, [], "")
     assert "answers are ticks on a page, which this sheet does not compare" in text
     assert "nobody was asked twice" not in text

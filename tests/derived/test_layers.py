@@ -230,7 +230,7 @@ def test_an_export_says_that_a_model_drew_a_box_which_a_reviewer_kept(tmp_path: 
     # The datasheet names the model annotators that drew, and no other one.
     payload = json.loads((tmp_path / "after" / "datasheet.json").read_text())
     assert [item["name"] for item in payload["campaign"]["model_annotators"]] == ["drawer"]
-    assert "answered too. Source of its boxes: " in (tmp_path / "after" / "DATASHEET.md").read_text()
+    assert "answered too. Source of its boxes: " in (tmp_path / "after" / "README.md").read_text()
     assert after["layer"] == before["layer"]
 
 

@@ -13,11 +13,11 @@ from evaluation import figures
 from evaluation.checks import lacking_entries
 from evaluation.figures import ranks
 from evaluation.figures.base import FIGURE_DRAWERS
-from evaluation.formats.figure_tables import LAYOUTS
 from evaluation.services.systems.origins import ORIGINS
 from models_core.systems.dataset import COUNTED_SHARES
 from models_core.systems.kernels import TEXT_KERNELS
 from models_core.systems.table11 import TABLE_11
+from phrasebox.figure_tables import LAYOUTS
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.formats.flickr8k_judgments import Flickr8kCrowd
 from phrasebox.formats.qrels_files import QRELS_FORMATS

@@ -8,8 +8,8 @@ import io
 
 import pytest
 
-from evaluation.formats.figure_basis import FigureBasis
-from evaluation.formats.figure_tables import (
+from phrasebox.figure_basis import FigureBasis
+from phrasebox.figure_tables import (
     LAYOUTS,
     Cell,
     Marked,

@@ -16,7 +16,7 @@ import yaml
 from PIL import Image
 
 from annotation.formats import FORMATS
-from annotation.formats.base import DatasetAbout, Written
+from annotation.formats.base import Written
 from annotation.formats.hugging_face import shards
 from annotation.protocol.terms import (
     Box,
@@ -28,7 +28,6 @@ from annotation.protocol.terms import (
     Mention,
 )
 
-ABOUT = DatasetAbout("harbour", "CC BY-SA 4.0", "# Datasheet\n")
 LAYER = LayerRecord(
     (
         Chain("1", (Mention(0, 0, 2, ("A", "dog"), ("animals", "other")),)),
@@ -58,14 +57,19 @@ def images(picture: Path | None) -> list[ImageRecord]:
 def write(records: Any, folder: Path) -> Written:
     folder.mkdir()
     written = FORMATS.get("huggingface").write(records, folder)
-    FORMATS.get("huggingface").add_card(ABOUT, written, folder)
+    add_front(folder, written)
     return written
+
+
+def add_front(folder: Path, written: Written, licence: str = "CC BY-SA 4.0") -> None:
+    matter = FORMATS.get("huggingface").front_matter("harbour", licence, written)
+    (folder / "README.md").write_text(matter)
 
 
 def front(folder: Path) -> Any:
     """Return the front matter of the card."""
     _, matter, text = (folder / "README.md").read_text().split("---\n", 2)
-    assert text == "\n# Datasheet\n"
+    assert text == "\n"
     return yaml.safe_load(matter)
 
 
@@ -154,7 +158,7 @@ def test_a_licence_is_told_as_the_hub_knows_it(
 ) -> None:
     entry = FORMATS.get("huggingface")
     written = entry.write(images(None), tmp_path)
-    entry.add_card(DatasetAbout("harbour", licence, "# Datasheet\n"), written, tmp_path)
+    add_front(tmp_path, written, licence)
     result = front(tmp_path)
     assert {key: value for key, value in result.items() if key.startswith("license")} == reported
 

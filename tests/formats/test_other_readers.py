@@ -139,6 +139,22 @@ def test_the_hugging_face_folder_loads_by_split(tmp_path: Path) -> None:
         assert list(loaded[names[split]]["image_id"]) == ids
 
 
+@pytest.mark.parametrize("format", [entry.key for entry in FORMATS if entry.writes])
+def test_the_lines_of_its_card_load_an_export(
+    format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = written(format, tmp_path / "out")
+    monkeypatch.chdir(tmp_path / "out")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    names: dict[str, Any] = {}
+    exec(FORMATS.get(format).loading, names)
+    loaded = list(names.values())[-1]
+    covered = sum(record.layer is not None for record in corpus)
+    expected = {len(corpus), sum(len(record.captions) for record in corpus), covered}
+    size = sum(map(len, loaded.values())) if format == "huggingface" else len(getattr(loaded, "imgs", loaded))
+    assert size in expected
+
+
 # COCO -----------------------------------------------------------------------------------------------
 
 

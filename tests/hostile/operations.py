@@ -46,6 +46,7 @@ from annotation.models import (
     Image,
     Invitation,
     Job,
+    Judgment,
     OpenImage,
     Ruling,
     Webhook,
@@ -672,6 +673,17 @@ def withdrawn(at: At) -> Call:
     return call
 
 
+get("answers", READERS, "review", kind="coref_link", state="undecided", since="2000-01-01", after=10**6)
+post(
+    "operation",
+    READERS,
+    "review_answers",
+    campaign="review",
+    answers=_mine(Judgment),
+    decision=lambda at: at.choice("accepted", "rejected", "undecided"),
+    reason=lambda at: at.choice("", "<b>Bad.</b>"),
+    next="/campaigns/review/answers/",
+)
 post(
     "operation",
     READERS,
@@ -925,6 +937,7 @@ def _draft_campaign(at: At) -> str:
 
 post("operation", RUNNERS, "open_draft", campaign=_draft_campaign)
 get("operation_file", RUNNERS, "download_export", job=_job(Job.DONE))
+get("operation_layout", SIGNED_IN, "dataset_stats", _job(Job.DONE), lambda at: at.choice("csv", "latex", "x"))
 
 # Evaluation ------------------------------------------------------------------------------------
 

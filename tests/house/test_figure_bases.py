@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from pathlib import Path
 
-from evaluation.formats.figure_tables import Table
+from phrasebox.figure_tables import Table
 from tests.house.product import REPOSITORY
 
 #: Packages in which tables of figures are made.

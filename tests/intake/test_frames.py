@@ -164,5 +164,5 @@ def test_datasheet_and_export_say_that_pictures_were_turned(tmp_path: Path):
     written = export_dataset(corpus="c", format="jsonl", out=tmp_path / "out")
     (note,) = written.notes
     assert note.startswith("Turned: 1 of 1 pictures were turned upright") and "EXIF" in note
-    sheet = (tmp_path / "out" / "DATASHEET.md").read_text(encoding="utf-8")
+    sheet = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "1 picture was turned upright, as the EXIF data" in sheet

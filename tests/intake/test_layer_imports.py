@@ -117,7 +117,7 @@ def test_a_layer_of_labels_is_on_pages_and_in_the_datasheet(corpus: Corpus, tmp_
     assert figures["layer"]["labels"] == {"dog": 1, "kite": 1, "man": 1}
     out = tmp_path / "out"
     export_dataset(corpus="quay", format="entities", out=out)
-    sheet = (out / "DATASHEET.md").read_text(encoding="utf-8")
+    sheet = (out / "README.md").read_text(encoding="utf-8")
     assert "3 labels from another tool, of so many chains: dog (1), kite (1), man (1)" in sheet
     assert "imported from “job\\_7\\_cvat.zip” (cvat)" in sheet
     assert "Not in the files: the labels and phrases that came with 3 chains" in sheet

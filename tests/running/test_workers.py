@@ -10,6 +10,7 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 
+from annotation.common import erasures
 from annotation.common.operations import Invalid
 from annotation.common.roles import RESEARCHER
 from annotation.models import (
@@ -157,7 +158,7 @@ def test_nobody_is_erased_while_payment_is_due():
     world, account, worker = at_work(PAID)
     with pytest.raises(PhraseboxError, match="still due 0.50 USD in campaign 'quay'; pay them first$"):
         workers.erase_worker(worker=worker)
-    assert Account.objects.filter(pk=account.pk).exists() and not workers.erasures_file().exists()
+    assert Account.objects.filter(pk=account.pk).exists() and not erasures.erasures_file().exists()
     assert Assignment.objects.filter(worker=worker, state=Assignment.LEASED).exists()
     payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
     assert workers.erase_worker(worker=worker).account
@@ -185,7 +186,7 @@ def test_who_earns_something_while_they_are_erased_is_not_erased(monkeypatch: py
         workers.erase_worker(worker=worker)
     worker.refresh_from_db()
     assert worker.erased_at is None and Account.objects.filter(pk=account.pk).exists()
-    assert not workers.erasures_file().exists()
+    assert not erasures.erasures_file().exists()
 
 
 def test_who_gets_a_staff_role_while_they_are_erased_is_not_erased(monkeypatch: pytest.MonkeyPatch):
@@ -267,7 +268,7 @@ def test_erasing_twice_finds_nothing_to_do():
     _, _, worker = at_work()
     workers.erase_worker(worker=worker)
     assert workers.erase_worker(worker=worker).already
-    assert list(workers.erasures()) == [(worker.pseudonym, False, False)]
+    assert list(erasures.all_erasures()) == [(worker.pseudonym, False, False)]
 
 
 def test_a_restored_backup_is_run_against_the_list_of_erasures():
@@ -285,7 +286,7 @@ def test_a_restored_backup_is_run_against_the_list_of_erasures():
     bystander.refresh_from_db()
     assert worker.erased_at is not None and bystander.erased_at is None
     assert list(Account.objects.values_list("username", flat=True)) == ["ben"]
-    assert list(workers.erasures()) == [(worker.pseudonym, False, False)] and workers.erase_again() == []
+    assert list(erasures.all_erasures()) == [(worker.pseudonym, False, False)] and workers.erase_again() == []
 
 
 def written(worker: Worker, kind: str, content: dict[str, Any]) -> Judgment:
@@ -354,9 +355,9 @@ def anna_is_nowhere() -> bool:
 def test_the_list_of_erasures_names_no_person():
     _, _, worker = at_work()
     workers.erase_worker(worker=worker)
-    text = workers.erasures_file().read_text()
+    text = erasures.erasures_file().read_text()
     assert text.startswith(worker.pseudonym) and "anna" not in text
-    assert workers.erasures_file().stat().st_mode & 0o077 == 0
+    assert erasures.erasures_file().stat().st_mode & 0o077 == 0
 
 
 def test_the_list_is_written_before_the_person_is_gone(monkeypatch):
@@ -365,7 +366,7 @@ def test_the_list_is_written_before_the_person_is_gone(monkeypatch):
     def full(erasure, erased_at):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(workers, "_note", full)
+    monkeypatch.setattr(erasures, "note_erasure", full)
     with pytest.raises(OSError, match="No space"):
         workers.erase_worker(worker=worker)
     assert Account.objects.filter(pk=account.pk).exists() and Identity.objects.filter(worker=worker).exists()

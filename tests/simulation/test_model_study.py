@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from scipy import stats
 
-from annotation.formats.proposals import write_proposals
+from annotation.formats.layers.proposals import write_proposals
 from annotation.protocol.answer_times import DRAWING_SECONDS, LOOKING_SECONDS
 from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.model_annotators import ModelAnnotatorSettings, Proposals, ProposedBox

@@ -10,8 +10,9 @@ from annotation.protocol.terms import Mention
 from annotation.queue import available_tasks
 from annotation.task_types.base import Pointed
 from annotation.task_types.displayed import DisplayedCaption
-from annotation.web.annotator.task_page import CONTEXT, LONG_CAPTION, CaptionPiece, caption_pieces, clipped
+from annotation.web.annotator.task_page import CONTEXT, LONG_CAPTION, clipped
 from annotation.web.annotator.task_words import left_in_words
+from annotation.web.common.marking import CaptionPiece, caption_pieces
 from tests.web import desk
 from tests.web.desk import text_of
 

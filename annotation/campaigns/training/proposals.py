@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from annotation.campaigns import model_annotators
 from annotation.common.operations import FileUpload, Help, NewFile, OperationContext, with_sheet
 from annotation.common.readers import stream
-from annotation.formats.proposals import OutOfPicture, read_proposals_within, write_proposals
+from annotation.formats.layers.proposals import OutOfPicture, read_proposals_within, write_proposals
 from annotation.models import ModelAnnotator
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.model_annotators import Proposals

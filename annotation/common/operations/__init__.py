@@ -28,7 +28,6 @@ from annotation.common.operations.operation import (
     OperationContext,
     Pages,
     Rest,
-    ResultTable,
     all_operations,
     operation_named,
     register,
@@ -47,3 +46,4 @@ from annotation.common.operations.requests import (
 )
 from annotation.common.operations.settings import SettingField, put_setting
 from annotation.common.operations.stored import StoredThing, register_stored
+from annotation.common.operations.tables import table_layouts, tables_text

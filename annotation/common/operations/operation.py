@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations.errors import EXPECTED_ERRORS, FieldError, Forbidden, Invalid
 from annotation.common.operations.fields import StoredKind
 from annotation.common.operations.requests import request_fields, request_to_dict
+from annotation.common.operations.tables import ResultTables
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
 from phrasebox.plug_ins import PlugInFolders
 from phrasebox.registry import Registry, discover, registering
@@ -164,14 +165,6 @@ class CommandLine:
     layouts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
 
-class ResultTable(NamedTuple):
-    """A result for a page: column names, the cells of each row, and remarks below."""
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    remarks: Sequence[str] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class FormPage:
     """The page with the form of an operation; `route` for a hand-written one, else one is generated.
@@ -179,8 +172,8 @@ class FormPage:
     `started`: the message when its job was queued; `done`: the message when it ran at once, with fields of
     the result, such as "%(name)s", or a function of the result ("": no message). Then the page is displayed
     whose path `leads` returns for the result. A result with a secret is displayed below, on a separate page;
-    another one as its `table`, if there is one. `sure`: the text of a box that must be ticked first, for an
-    operation that cannot be undone.
+    another one as its `tables`, if there are any, with a `figure` in SVG, also that of a job. `sure`: the
+    text of a box that must be ticked first, for an operation that cannot be undone.
     """
 
     route: str = ""
@@ -188,7 +181,8 @@ class FormPage:
     done: str | Promise | Callable[[Any], str] = ""
     sure: str | Promise = ""
     leads: Callable[[Any], str] | None = None
-    table: Callable[[Any], ResultTable] | None = None
+    tables: ResultTables | None = None
+    figure: Callable[[Any], str] | None = None
 
 
 class _AsRunSays:

@@ -14,7 +14,7 @@ from annotation.common.database import one_moment
 from annotation.datasets.bundles.bundle_rows import BundleRow, chain_rows, counted_outcomes
 from annotation.datasets.bundles.control_rows import ReleasedControls
 from annotation.datasets.bundles.release_names import ReleaseNames
-from annotation.datasets.datasheets import add_datasheet
+from annotation.datasets.datasheets import add_card
 from annotation.datasets.exporting import (
     NOTES,
     Chosen,
@@ -37,7 +37,7 @@ from annotation.selectors.datasheet.figures import datasheet_figures
 from annotation.selectors.records import image_record
 from phrasebox.text_files import open_new
 
-_SUMS, _README, _SCRIPT = "SHA256SUMS", "README.md", "check.py"
+_SUMS, _SCRIPT = "SHA256SUMS", "check.py"
 #: The files of rows, in the order of the images if they are about images.
 BUNDLE_TABLES = (
     *("images", "mentions", "answers", "rulings", "outcomes", "chains", "merges", "proposals"),
@@ -166,7 +166,7 @@ class _Bundle:
 
 
 def _add_texts(campaign: Campaign, written: Written, folder: Path) -> None:
-    """Add datasheet, notes, people, README and script, and finally the checksums of all files."""
+    """Add card, notes, people and script, and finally the checksums of all files."""
     images = Image.objects.filter(pk__in=OpenImage.objects.filter(campaign=campaign).values("image"))
     of_chain = any(kind_of(kind).about == ABOUT_CHAIN for kind in campaign.kinds)
     layer = layer_to_read(campaign.corpus, campaign.name) if of_chain and _has_layer(campaign) else None
@@ -177,14 +177,15 @@ def _add_texts(campaign: Campaign, written: Written, folder: Path) -> None:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["source", "people"])
         table.writerows(sorted(figures["campaign"]["people"]["by_source"].items()))
-    add_datasheet(figures, written, writer=FORMATS.get("jsonl"), out=folder, with_pictures=False)
     here = Path(__file__).parent
     counts = {**dict.fromkeys(BUNDLE_TABLES, 0), **written.counts}
     readme = (here / "bundle_readme.md").read_text(encoding="utf-8")
     rows = "\n".join(f"| `{name}.jsonl` | {counts[name]:,} |" for name in BUNDLE_TABLES)
+    about = readme.format(campaign=campaign.name, rows=rows) + "\n"
+    jsonl = FORMATS.get("jsonl")
+    add_card(figures, written, writer=jsonl, out=folder, with_pictures=False, before=about)
     texts = {
         NOTES: "".join(f"{note}\n" for note in written.notes),
-        _README: readme.format(campaign=campaign.name, rows=rows),
         _SCRIPT: (here / _SCRIPT).read_text(encoding="utf-8"),
     }
     for name, text in texts.items():

@@ -14,21 +14,20 @@ from annotation.common.database import chunks
 from annotation.common.operations import Help, Named, OperationContext
 from annotation.datasets.exporting import ExportError, simulated_refusal
 from annotation.datasets.importing import import_records
-from annotation.models import Campaign, Caption, Corpus, Judgment
-from annotation.protocol.kinds import ABOUT_IMAGE, Kind, all_kinds, only_kind
+from annotation.models import AnswerReview, Campaign, Caption, Corpus, Judgment
+from annotation.protocol.kinds import all_kinds, only_kind
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.records import RECORDS_PER_QUERY, stream_records
 
-#: Where a corpus of written captions comes from, instead of the key of a format.
-FROM_WRITERS = "written"
 _ID = re.compile(r"w([0-9]{1,9})-[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishCaptionsRequest(CampaignRequest):
     """The new corpus has the images, pictures, splits and licence of the campaign's, and its captions first.
-    Withdrawn captions are left out. The id of a caption names its writer: w12-3 is the third of writer 12."""
+    Rejected and withdrawn captions are left out, and corrected ones have the corrected text. The id of a
+    caption names its writer: w12-3 is the third of writer 12."""
 
     name: Annotated[str, Named(), Help(_("Name of the new corpus"))]
     least: Annotated[
@@ -36,6 +35,7 @@ class PublishCaptionsRequest(CampaignRequest):
         Field(ge=0, le=100),
         Help(_("Captions of an image"), _("Images with fewer new ones are left out")),
     ] = 1
+    reviewed: Annotated[bool, Help(_("Reviewed"), _("Only captions that a reviewer accepted"))] = False
     simulated: Annotated[
         bool, Help(_("Simulated"), _("The answers may be those of a simulation, which no person gave"))
     ] = False
@@ -58,7 +58,7 @@ def check_publishing(request: PublishCaptionsRequest, context: OperationContext)
     """Raise ExportError for a campaign that collects no captions, and for simulated ones, unless allowed."""
     campaign = request.row()
     if not collects_captions(campaign):
-        tasks = " or ".join(sorted({kind.tasks for kind in all_kinds() if _writes(kind)}))
+        tasks = " or ".join(sorted({kind.tasks for kind in all_kinds() if kind.writes_captions}))
         raise ExportError(f"campaign {campaign.name!r} asks {campaign.tasks}; expected {tasks}")
     if campaign.simulated and not request.simulated:
         raise ExportError(simulated_refusal(campaign.name))
@@ -70,11 +70,11 @@ def publish_captions(request: PublishCaptionsRequest, context: OperationContext)
     few, and IntakeError if another corpus has the name."""
     check_publishing(request, context)
     campaign = request.row()
-    captions = _WrittenCaptions(campaign, request.least)
+    captions = _WrittenCaptions(campaign, request.least, request.reviewed)
     report = import_records(
         name=request.name,
         records=captions.records(),
-        format=FROM_WRITERS,
+        format=Corpus.WRITTEN,
         source=f"campaign {campaign.name} over {campaign.corpus.name}",
         progress=context.progress_of("importing", campaign.corpus.image_count),
     )
@@ -102,18 +102,14 @@ def publish_captions(request: PublishCaptionsRequest, context: OperationContext)
 def collects_captions(campaign: Campaign) -> bool:
     """Whether the workers of a campaign write captions of its images."""
     kind = only_kind(campaign.tasks)
-    return kind is not None and _writes(kind)
-
-
-def _writes(kind: Kind) -> bool:
-    return kind.writes and kind.about == ABOUT_IMAGE
+    return kind is not None and kind.writes_captions
 
 
 class _WrittenCaptions:
     """The images of a campaign's corpus with their new captions; counts these, and the images left out."""
 
-    def __init__(self, campaign: Campaign, least: int) -> None:
-        self.campaign, self.least = campaign, least
+    def __init__(self, campaign: Campaign, least: int, reviewed: bool) -> None:
+        self.campaign, self.least, self.reviewed = campaign, least, reviewed
         #: The number of each writer in ids, after those of earlier rounds; and of captions of each so far.
         self.writers: dict[int, int] = {}
         self.counts: Counter[int] = Counter()
@@ -149,10 +145,12 @@ class _WrittenCaptions:
             flag="",
             withdrawn=False,
         )
+        if self.reviewed:
+            answers = answers.filter(review__decision=AnswerReview.ACCEPTED)
         written: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-        rows = answers.order_by("id").values_list("image__image__key", "worker", "content__text")
-        for image, writer, text in rows:
-            written[image].append((writer, text))
+        columns = ("image__image__key", "worker", "content__text", "review__text")
+        for image, writer, text, corrected in answers.order_by("id").values_list(*columns):
+            written[image].append((writer, corrected or text))
         return written
 
     def _caption(self, writer: int, text: str) -> CaptionRecord:

@@ -1,11 +1,10 @@
-"""README.md of a dataset: the front matter for the hub and `datasets`, and the datasheet below it."""
+"""The front matter of README.md for the hub and `datasets`."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from annotation.formats.base import DatasetAbout
 from annotation.formats.hugging_face.features import features_in_yaml
 
 #: Licences with an identifier on the hub, by the letters and digits of their usual names. Any other is
@@ -29,15 +28,15 @@ class SplitSize(NamedTuple):
     size: int
 
 
-def card_text(about: DatasetAbout, *, splits: Mapping[str, SplitSize], boxes: bool) -> str:
-    """Return the whole file. `splits` are by their names in `datasets`; `boxes`: whether any image has
+def card_front(name: str, licence: str, *, splits: Mapping[str, SplitSize], boxes: bool) -> str:
+    """Return the front matter. `splits` are by their names in `datasets`; `boxes`: whether any image has
     one."""
-    return "\n".join(["---", *_front(about, splits, boxes), "---", "", about.text])
+    return "\n".join(["---", *_front(name, licence, splits, boxes), "---", "", ""])
 
 
-def _front(about: DatasetAbout, splits: Mapping[str, SplitSize], boxes: bool) -> Iterator[str]:
-    yield f"pretty_name: {_quoted(about.name)}"
-    yield from _licence(about.licence)
+def _front(name: str, licence: str, splits: Mapping[str, SplitSize], boxes: bool) -> Iterator[str]:
+    yield f"pretty_name: {_quoted(name)}"
+    yield from _licence(licence)
     yield "task_categories:"
     yield "- image-to-text"
     if boxes:

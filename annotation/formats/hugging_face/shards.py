@@ -13,9 +13,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annotation.formats.base import ALL_CONTENTS, FORMATS, DatasetAbout, Format, Written
+from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written
 from annotation.formats.checks import writable
-from annotation.formats.hugging_face.card import SplitSize, card_text
+from annotation.formats.hugging_face.card import SplitSize, card_front
 from annotation.formats.hugging_face.features import FEATURES, shard_schema
 from annotation.protocol.terms import ImageRecord, LayerRecord
 from models_core.extras import load_extra
@@ -30,7 +30,6 @@ SHARD_BYTES = 400 * 2**20
 #: Names of splits in `datasets`; the column `split` has our name. "all" is its name for the union of all.
 SPLIT_NAMES = {"": "unsplit", "val": "validation", "dev": "validation", "all": "all_images"}
 _DATA = "data"
-_CARD = "README.md"
 _SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}\.parquet")
 
 
@@ -45,6 +44,7 @@ class HuggingFace(Format):
     key = "huggingface"
     title = "Hugging Face dataset (Parquet shards with the pictures, and a dataset card); export only"
     writes = True
+    loading = 'from datasets import load_dataset\nsplits = load_dataset(".")'
     holds_pictures = True
     says = ALL_CONTENTS
 
@@ -63,7 +63,7 @@ class HuggingFace(Format):
             written.files += split.shards()
         return written
 
-    def add_card(self, about: DatasetAbout, written: Written, out: Path) -> None:
+    def front_matter(self, name: str, licence: str, written: Written) -> str:
         pq = load_extra("pyarrow.parquet")
 
         splits: dict[str, SplitSize] = {}
@@ -73,9 +73,7 @@ class HuggingFace(Format):
                 size = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
                 before = splits.get(match[1], SplitSize(0, 0))
                 splits[match[1]] = SplitSize(before.images + metadata.num_rows, before.size + size)
-        text = card_text(about, splits=splits, boxes=written.counts["boxes"] > 0)
-        (out / _CARD).write_text(text, encoding="utf-8")
-        written.files.append(out / _CARD)
+        return card_front(name, licence, splits=splits, boxes=written.counts["boxes"] > 0)
 
 
 def _row(record: ImageRecord, position: int, written: Written) -> list[Any]:

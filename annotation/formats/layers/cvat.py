@@ -56,6 +56,9 @@ class Cvat(Format):
     key = "cvat"
     title = "CVAT for images 1.1 (annotations.xml); a layer of a corpus"
     writes = True
+    loading = (
+        'from xml.etree import ElementTree\nimages = ElementTree.parse("annotations.xml").findall("image")'
+    )
     reads_layers = True
     says = frozenset({"sizes", "layers", "labels", "model_boxes"})
 

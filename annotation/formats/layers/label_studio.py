@@ -61,6 +61,7 @@ class LabelStudio(Format):
     key = "label_studio"
     title = "Label Studio JSON; a layer of a corpus"
     writes = True
+    loading = 'import json\ntasks = json.load(open("label_studio.json"))'
     reads_layers = True
     says = frozenset({"sizes", "layers", "labels", "model_boxes"})
 

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.campaigns import campaign_named, gold_layer
 from annotation.common.plain_text import text_table
-from annotation.formats.proposals import read_proposals
+from annotation.formats.layers.proposals import read_proposals
 from annotation.management.base import ReportCommand, few_images, progress_bar
 from annotation.protocol.gold import Gold
 from annotation.protocol.link_chances import learn_chances

@@ -18,6 +18,7 @@ from annotation.protocol.trust_settings import GoldCoverage
 from annotation.selectors.campaign.cached import cached_figure, list_key
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, hourly, paid
 from annotation.selectors.campaign.sums import earned
+from annotation.selectors.caption_flags import caption_kinds, flagged_captions
 from annotation.selectors.controls import control_metadata
 
 #: Workers on a page.
@@ -47,13 +48,15 @@ class KindRow:
 
 @dataclass(slots=True)
 class WorkerRow:
-    """A worker of a campaign; amounts in millionths of its currency. `answers` excludes tests."""
+    """A worker of a campaign; amounts in millionths of its currency. `answers` excludes tests. `flagged`: the
+    number of their captions that are flagged."""
 
     id: int
     pseudonym: str
     erased: bool
     is_model: bool = False
     answers: int = 0
+    flagged: int = 0
     seconds: float = 0.0
     earned: int = 0
     paid: int = 0
@@ -110,6 +113,9 @@ def workers(
     for worker, bonus in bonuses(campaign).items():
         if worker in rows:
             rows[worker].bonuses = bonus
+    if caption_kinds(campaign):
+        for worker, flagged in flagged_captions(campaign, rows).items():
+            rows[worker].flagged = flagged
     for row in rows.values():
         row.hourly = hourly(row.earned, row.seconds)
     rows_of_workers = list(trust_states.filter(worker__in=rows))

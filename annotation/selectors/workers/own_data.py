@@ -22,7 +22,6 @@ from annotation.models import (
     Consent,
     Flag,
     Identity,
-    Item,
     Judgment,
     Payout,
     SecondFactor,
@@ -32,6 +31,7 @@ from annotation.models import (
 from annotation.protocol import kinds
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.work import MICROS
+from annotation.selectors.shown_questions import images_in, shown_contents, shown_image
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.displayed import DisplayedImage, displayed_images
 
@@ -132,7 +132,13 @@ def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
             for row in Bonus.objects.filter(worker=worker).select_related("campaign").order_by("pk")
         ],
         "messages": [
-            {"campaign": row.campaign.name, "text": row.text, "sent": row.sent_at, "read": row.read_at}
+            {
+                "campaign": row.campaign.name,
+                "text": row.text,
+                "sent": row.sent_at,
+                "read": row.read_at,
+                "reply": row.reply,
+            }
             for row in WorkerMessage.objects.filter(worker=worker).select_related("campaign").order_by("pk")
         ],
     }
@@ -151,9 +157,9 @@ def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
     )
     rows = judgments.order_by("pk").iterator(chunk_size=_PAGE)
     while page := list(islice(rows, _PAGE)):
-        contents = _contents(page)
-        image_of = {row.pk: image for row in page if (image := _image(row)) is not None}
-        beside = {image for content in contents.values() for image in _images_in(content)}
+        contents = shown_contents(page)
+        image_of = {row.pk: image for row in page if (image := shown_image(row)) is not None}
+        beside = {image for content in contents.values() for image in images_in(content)}
         images = displayed_images(beside | set(image_of.values()))
         for row in page:
             about = images[image_of[row.pk]] if row.pk in image_of else None
@@ -187,38 +193,6 @@ def _answer(
         "at": row.created_at.isoformat(timespec="seconds"),
         **content,
     }
-
-
-def _image(row: Judgment) -> int | None:
-    """Return the corpus's image that an answer is about."""
-    if row.image is not None:
-        return row.image.image_id
-    control = row.assignment.control if row.assignment is not None else None
-    return control.image_id if control is not None else None
-
-
-def _contents(rows: Sequence[Judgment]) -> dict[int, Mapping[str, Any]]:
-    """Return what was shown with each answer, by its id; for a page, what its answer stores of it."""
-    tasks = [row.assignment.task_id for row in rows if row.assignment is not None]
-    items = Item.objects.filter(task__in=[task for task in tasks if task is not None], position=0)
-    of_task = dict(items.values_list("task", "content"))
-    contents: dict[int, Mapping[str, Any]] = {}
-    for row in rows:
-        if is_page(row.kind):
-            contents[row.pk] = row.content or {}
-        elif row.assignment is not None:
-            control, task = row.assignment.control, row.assignment.task_id
-            contents[row.pk] = control.content if control is not None else of_task.get(task or 0, {})
-    return contents
-
-
-def _images_in(content: Mapping[str, Any]) -> Iterator[int]:
-    """Yield the images of a content's captions, and of a page."""
-    for block in content.get("blocks", ()):
-        yield block["image"]
-        yield from (image for image, _ in block["captions"])
-    if "caption" in content:
-        yield content["caption"][0]
 
 
 def _question_of(

@@ -4,6 +4,7 @@ Hodosh et al. 2013, section 2.3: five captions an image, written by people who p
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 from django.utils.translation import gettext as _
@@ -17,18 +18,26 @@ from annotation.task_types.displayed import DisplayedImage
 
 #: Minimum words, and maximum characters, of a caption.
 FEWEST_WORDS, LONGEST_CAPTION = 3, 400
+#: How a caption was written, as its page measures it: characters that were pasted, seconds until the first
+#: key, and from there to the last one; and the largest of these numbers.
+HOW_WRITTEN, MOST_MEASURED = ("pasted", "first_key", "typing"), 100_000
+_Measured = Annotated[float, Field(ge=0, le=MOST_MEASURED)]
 
 
 class CaptionWriting(TaskType):
     """A picture, and a field for one sentence; in the test, a sentence that is correct or not.
 
-    Content: {}, or in the test {"sentence": text}; the answer's: {"text": text}.
+    Content: {}, or in the test {"sentence": text}; the answer's: {"text": text}, with HOW_WRITTEN as far as
+    it is known.
     """
 
     key = CAPTION_WRITING
     fewest, longest = FEWEST_WORDS, LONGEST_CAPTION
     task_fields = {"sentence": str | None}
-    answer_fields = {"text": Annotated[str, Field(max_length=LONGEST_CAPTION)]}
+    answer_fields = {
+        "text": Annotated[str, Field(max_length=LONGEST_CAPTION)],
+        **dict.fromkeys(HOW_WRITTEN, _Measured),
+    }
     title = gettext_lazy("Describe a picture")
     summary = gettext_lazy("A picture: write one sentence that says what it shows.")
     name = gettext_lazy("caption writing")
@@ -73,16 +82,41 @@ class CaptionWriting(TaskType):
             raise BadAnswer(
                 "text", _("Write one whole sentence of at least %(words)d words.") % {"words": FEWEST_WORDS}
             )
-        return Answer(answer.answer, content={"text": text})
+        return Answer(answer.answer, content={"text": text, **_how_written(data)})
 
     def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
         return (content["sentence"],)
 
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
-        return {**super().from_form(form), "text": form.get("text", "")}
+        data = {**super().from_form(form), "text": form.get("text", "")}
+        for name in HOW_WRITTEN:
+            # What a page could not measure is left out.
+            with suppress(ValueError):
+                if 0 <= (value := float(form.get(name, ""))) <= MOST_MEASURED:
+                    data[name] = value
+        return data
 
     def to_form(self, answer: Answer) -> dict[str, str]:
-        return {**super().to_form(answer), "text": (answer.content or {}).get("text", "")}
+        content = answer.content or {}
+        measured = {name: str(content.get(name, "")) for name in HOW_WRITTEN}
+        return {**super().to_form(answer), "text": content.get("text", ""), **measured}
+
+
+def _how_written(data: Mapping[str, Any]) -> dict[str, float]:
+    """Return what was measured. Raises BadAnswer."""
+    measured = {}
+    for name in HOW_WRITTEN:
+        value = data.get(name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MEASURED:
+            raise BadAnswer(
+                name,
+                _("“%(field)s” must be a number from 0 to %(most)d.")
+                % {"field": name, "most": MOST_MEASURED},
+            )
+        measured[name] = round(float(value), 1)
+    return measured
 
 
 TASK_TYPES.register(CaptionWriting.key, CaptionWriting())

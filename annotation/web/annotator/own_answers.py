@@ -24,17 +24,16 @@ from annotation.selectors.workers.recent_answers import RecentAnswer, recent_ans
 from annotation.task_types.base import BadAnswer, TaskType
 from annotation.task_types.displayed import DisplayedImage, displayed_image, displayed_images
 from annotation.web.annotator.task_page import (
-    CaptionPiece,
     InvalidForm,
     TaskPage,
     WorkSoFar,
     build_task_page,
-    caption_pieces,
     parts_of_task,
 )
 from annotation.web.annotator.task_texts import text_of
 from annotation.web.annotator.work_context import SeeOther, WorkContext, work_of_request
 from annotation.web.common.access import for_roles
+from annotation.web.common.marking import CaptionPiece, caption_pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,14 +27,13 @@ from annotation.web.annotator.task_page import (
     InvalidForm,
     TaskPage,
     WorkSoFar,
-    boxes_of,
     build_task_page,
     parts_of_task,
 )
 from annotation.web.annotator.task_texts import note_practice, practice_due, text_of
 from annotation.web.annotator.work_context import WorkContext, work_of_request
 from annotation.web.common.access import for_roles
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, boxes_of, draw_overlay
 
 #: In the picture of a described one: our regions are A, B, C, in the first colour; the worker's are 1, 2, 3
 #: in the second.

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
@@ -18,49 +17,18 @@ from annotation.quality.qualification import QualificationTest
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
 from annotation.selectors.campaign.cost import money
-from annotation.task_types.base import Choice, Page, Pointed, TaskType
+from annotation.task_types.base import Choice, Page, TaskType
 from annotation.task_types.box_drawing.type import EDGES
-from annotation.task_types.displayed import DisplayedCaption, DisplayedImage
+from annotation.task_types.displayed import DisplayedImage
 from annotation.web.annotator.work_context import WorkContext
-from annotation.web.common.marking import POINT, laid_out
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay, letters
+from annotation.web.common.marking import CaptionPiece, caption_pieces
+from annotation.web.common.overlay import DrawnBox, Frame, boxes_of
 
-#: The number of the phrase, if there is one; the colour and the name of the box in question.
-PHRASE, ASKED_OF_WORKER, MARK = 1, 2, "?"
 #: Minimum number of characters of a caption to be clipped, number that remain on either side of a phrase, and
 #: minimum number to hide.
 LONG_CAPTION, CONTEXT, WORTH_HIDING = 220, 80, 40
 #: Number of heartbeats during a lease, and maximum seconds between two of them.
 BEATS, LONGEST_BEAT = 4, 300
-
-
-class CaptionPiece(NamedTuple):
-    """A piece of a caption; `number` is 0 if it is not marked.
-
-    `tail` is the punctuation after it, which must not begin a line; nor may the name end one. `cut` is the
-    part of a long caption that is shown only on request; screen readers always have it.
-    """
-
-    text: str
-    number: int = 0
-    hue: int = 0
-    tail: str = ""
-    cut: bool = False
-
-    @property
-    def name(self) -> str:
-        """The name of a marked phrase on the page: A, B, ..., since digits are the keys of answers."""
-        return letters(self.number - 1).upper() if self.number else ""
-
-    @property
-    def first(self) -> str:
-        """The first word."""
-        return self.text.partition(" ")[0]
-
-    @property
-    def rest(self) -> str:
-        """The text after the first word, with the space between."""
-        return self.text[len(self.first) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,29 +179,6 @@ def choices_with_keys(choices: Sequence[Choice]) -> list[tuple[str, Choice]]:
     ]
 
 
-def caption_pieces(caption: DisplayedCaption, pointed: Sequence[Pointed]) -> list[CaptionPiece]:
-    """Cut a caption at its marked mentions. Of two that overlap, the later one follows the caption."""
-    text, places = laid_out(caption)
-    pieces: list[CaptionPiece] = []
-    late: list[CaptionPiece] = []
-    printed_to = 0
-    for mention, number, hue in sorted(
-        pointed, key=lambda pointed_mention: (pointed_mention.mention.start, -pointed_mention.mention.end)
-    ):
-        start, end = places[mention.start][0], places[mention.end - 1][1]
-        if start < printed_to:
-            late += [CaptionPiece(" … "), CaptionPiece(text[start:end], number, hue)]
-            continue
-        if start > printed_to:
-            pieces.append(CaptionPiece(as_printed(text[printed_to:start])))
-        point = POINT.match(text, end)
-        pieces.append(CaptionPiece(text[start:end], number, hue, point[0].lstrip() if point else ""))
-        printed_to = point.end() if point else end
-    if printed_to < len(text):
-        pieces.append(CaptionPiece(as_printed(text[printed_to:])))
-    return pieces + late
-
-
 def clipped(pieces: Sequence[CaptionPiece]) -> list[CaptionPiece]:
     """Return a long caption with the parts far from its phrases hidden, at word boundaries; others
     unchanged."""
@@ -254,24 +199,6 @@ def clipped(pieces: Sequence[CaptionPiece]) -> list[CaptionPiece]:
         parts = (piece._replace(text=text[:start]), CaptionPiece(text[start:end], cut=True))
         clipped_pieces += [part for part in (*parts, CaptionPiece(text[end:])) if part.text]
     return clipped_pieces
-
-
-def as_printed(text: str) -> str:
-    """Return `text` without the space that corpora have before each full stop."""
-    return POINT.sub(lambda point: point[0].lstrip(), text)
-
-
-def boxes_of(page: Page, frame: Frame) -> list[DrawnBox]:
-    """Return the accepted boxes, A or A1, A2, ..., after the phrase's name, and the box in question."""
-    name = letters(PHRASE - 1).upper()
-    several = len(page.boxes) > 1
-    tagged: list[tuple[Any, list[Tag]]] = [
-        (box, [Tag(PHRASE, f"{name}{number}" if several else name)])
-        for number, box in enumerate(page.boxes, 1)
-    ]
-    if page.pending:
-        tagged.append((page.pending, [Tag(ASKED_OF_WORKER, MARK)]))
-    return draw_overlay(tagged, frame)
 
 
 #: The parts of a kind's own template, and their separator in `_parts.html`.

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from annotation.models import Caption, Mention
-from annotation.web.common.overlay import hue
+from annotation.task_types.base import Pointed
+from annotation.task_types.displayed import DisplayedCaption
+from annotation.web.common.overlay import hue, letters
 
 #: Punctuation that ends a piece, with the space before it that tokenised captions have.
 POINT = re.compile(r" ?[.,;:!?]+(?=\s|$)")
@@ -105,3 +107,60 @@ def laid_out(caption: Worded) -> tuple[str, list[tuple[int, int]]]:
         places.append((at, at + len(word)))
         at += len(word) + 1
     return " ".join(caption.words), places
+
+
+class CaptionPiece(NamedTuple):
+    """A piece of a caption; `number` is 0 if it is not marked.
+
+    `tail` is the punctuation after it, which must not begin a line; nor may the name end one. `cut` is the
+    part of a long caption that is shown only on request; screen readers always have it.
+    """
+
+    text: str
+    number: int = 0
+    hue: int = 0
+    tail: str = ""
+    cut: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of a marked phrase on the page: A, B, ..., since digits are the keys of answers."""
+        return letters(self.number - 1).upper() if self.number else ""
+
+    @property
+    def first(self) -> str:
+        """The first word."""
+        return self.text.partition(" ")[0]
+
+    @property
+    def rest(self) -> str:
+        """The text after the first word, with the space between."""
+        return self.text[len(self.first) :]
+
+
+def caption_pieces(caption: DisplayedCaption, pointed: Sequence[Pointed]) -> list[CaptionPiece]:
+    """Cut a caption at its marked mentions. Of two that overlap, the later one follows the caption."""
+    text, places = laid_out(caption)
+    pieces: list[CaptionPiece] = []
+    late: list[CaptionPiece] = []
+    printed_to = 0
+    for mention, number, colour in sorted(
+        pointed, key=lambda pointed_mention: (pointed_mention.mention.start, -pointed_mention.mention.end)
+    ):
+        start, end = places[mention.start][0], places[mention.end - 1][1]
+        if start < printed_to:
+            late += [CaptionPiece(" … "), CaptionPiece(text[start:end], number, colour)]
+            continue
+        if start > printed_to:
+            pieces.append(CaptionPiece(as_printed(text[printed_to:start])))
+        point = POINT.match(text, end)
+        pieces.append(CaptionPiece(text[start:end], number, colour, point[0].lstrip() if point else ""))
+        printed_to = point.end() if point else end
+    if printed_to < len(text):
+        pieces.append(CaptionPiece(as_printed(text[printed_to:])))
+    return pieces + late
+
+
+def as_printed(text: str) -> str:
+    """Return `text` without the space that corpora have before each full stop."""
+    return POINT.sub(lambda point: point[0].lstrip(), text)

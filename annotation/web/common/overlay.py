@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from annotation.models import Box
+from annotation.task_types.base import Page
 
 #: Number of colours in static/annotation/tokens.css, which repeat after these.
 HUES = 8
@@ -30,6 +32,8 @@ def letters(index: int) -> str:
     return name
 
 
+#: The number of the phrase, if there is one; the colour and the name of the box in question.
+PHRASE, ASKED_OF_WORKER, MARK = 1, 2, "?"
 #: In CSS pixels: a tag's height, and the terms of its width `TAG_PAD + TAG_LETTER * letters`.
 TAG_HEIGHT, TAG_PAD, TAG_LETTER = 20, 10, 8
 #: Width, in CSS pixels, for which tags are placed without covering each other.
@@ -143,6 +147,19 @@ def draw_overlay(boxes: list[tuple[Box, list[Tag]]], frame: Frame) -> list[Drawn
         _hang(drawn_box, (left, top, wide, high), frame.height / frame.width, placed)
         drawn.append(drawn_box)
     return drawn
+
+
+def boxes_of(page: Page, frame: Frame) -> list[DrawnBox]:
+    """Return the accepted boxes, A or A1, A2, ..., after the phrase's name, and the box in question."""
+    name = letters(PHRASE - 1).upper()
+    several = len(page.boxes) > 1
+    tagged: list[tuple[Any, list[Tag]]] = [
+        (box, [Tag(PHRASE, f"{name}{number}" if several else name)])
+        for number, box in enumerate(page.boxes, 1)
+    ]
+    if page.pending:
+        tagged.append((page.pending, [Tag(ASKED_OF_WORKER, MARK)]))
+    return draw_overlay(tagged, frame)
 
 
 def _percent(share: float) -> str:

@@ -5,10 +5,12 @@ from typing import Any
 from django.apps import apps
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
@@ -24,17 +26,25 @@ from annotation.common.operations import (
     OperationContext,
     all_operations,
     operation_named,
+    read_result,
     result_to_dict,
 )
-from annotation.models import Job
+from annotation.models import Account, Job
 from annotation.web.common.access import account_of, role_missing
 from annotation.web.common.confirm import confirmed_where
+from annotation.web.common.filters import query_number
 from annotation.web.common.request_forms import RequestForm, query_request, say_sheet
 from annotation.web.staff.job_lines import job_line
 from phrasebox.registry import UnknownName
 
 #: Number of jobs on a page, the newest.
 _JOBS = 10
+#: Layout -> its name, the ending of its files, and their media type.
+_LAYOUT_FILES = {
+    "csv": ("CSV", "csv", "text/csv"),
+    "latex": ("LaTeX", "tex", "application/x-tex"),
+    "svg": ("SVG", "svg", "image/svg+xml"),
+}
 
 
 def _has_page(operation: Operation) -> bool:
@@ -101,9 +111,26 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     if status == 200 and "next" in request.POST and not operation.secret:
         return _after(request, operation, done)
     about = {"result": fields.items(), "done": done, "secret": fields.get(operation.secret, "")}
-    if status == 200 and operation.page.table is not None:
-        about["table"] = operation.page.table(result)
+    if status == 200:
+        about |= _shown(operation, result)
     return _page(request, operation, form, **about, back=_next(request), error=problem, status=status)
+
+
+def _shown(operation: Operation, result: Any) -> dict[str, Any]:
+    """Return the tables of a result, with their cells as people read them, and its figure."""
+    page = operation.page
+    assert page is not None
+    tables = page.tables(result) if page.tables is not None else {}
+    shown: dict[str, Any] = {
+        "tables": [
+            (title, table.head, [table.rounded(row) for row in table.rows], table.remarks)
+            for title, table in tables.items()
+        ]
+    }
+    if page.figure is not None:
+        # Drawn here, and sanitized (`annotation.figures.svg`).
+        shown["figure"] = mark_safe(page.figure(result))
+    return shown
 
 
 def _done_message(operation: Operation, result: Any) -> str:
@@ -140,10 +167,57 @@ def _page(
     status: int = 200,
     **more: Any,
 ) -> HttpResponse:
-    newest = Job.objects.filter(kind=operation.name, created_by=form.account).order_by("-pk")[:_JOBS]
-    lines = [job_line(job) for job in newest]
+    newest = list(_jobs_of(operation, form.account)[:_JOBS])
+    tabled = operation.as_job and operation.page is not None and operation.page.tables is not None
+    lines = [
+        job_line(job, leads=f"?job={job.pk}" if tabled and job.state == Job.DONE else "") for job in newest
+    ]
     about = {"operation": operation, "form": form, "jobs": lines, "following": _next(request), **more}
+    if tabled:
+        about |= _of_job(request, operation, form.account)
     return render(request, "operations/operation.html", about, status=status)
+
+
+def _jobs_of(operation: Operation, account: Account) -> QuerySet[Job]:
+    """Return the jobs of an operation that an account requested, the newest first."""
+    return Job.objects.filter(kind=operation.name, created_by=account).order_by("-pk")
+
+
+def _of_job(request: HttpRequest, operation: Operation, account: Account) -> dict[str, Any]:
+    """Return the tables and downloads of the job in the query string, by default the newest one; {} without
+    one."""
+    jobs_done = _jobs_of(operation, account).filter(state=Job.DONE)
+    number = query_number(request.GET, "job")
+    job = (jobs_done.filter(pk=number) if number is not None else jobs_done).first()
+    if job is None:
+        return {}
+    assert operation.result is not None and not isinstance(operation.result, File)
+    layouts = operation.command.layouts if operation.command is not None else {}
+    downloads = [
+        (_layout_file(name)[0], reverse("operation_layout", args=[operation.name, job.pk, name]))
+        for name in layouts
+    ]
+    return {"downloads": downloads, **_shown(operation, read_result(operation.result, job.result))}
+
+
+@require_safe
+@login_required
+def operation_layout(request: HttpRequest, name: str, number: int, layout: str) -> HttpResponse:
+    """Serve the result of a job of the account in a layout of the operation's command, such as CSV."""
+    operation = _operation(name)
+    job = _jobs_of(operation, account_of(request)).filter(pk=number, state=Job.DONE).first()
+    layouts = operation.command.layouts if operation.command is not None else {}
+    if job is None or layout not in layouts or operation.result is None or isinstance(operation.result, File):
+        raise Http404(_("There is no such file."))
+    text = layouts[layout](read_result(operation.result, job.result))
+    _title, ending, media_type = _layout_file(layout)
+    response = HttpResponse(f"{text}\n", content_type=f"{media_type}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{operation.name}.{ending}"'
+    return response
+
+
+def _layout_file(layout: str) -> tuple[str, str, str]:
+    return _LAYOUT_FILES.get(layout, (layout, "txt", "text/plain"))
 
 
 def _after(request: HttpRequest, operation: Operation, done: str) -> HttpResponse:
@@ -174,4 +248,5 @@ urlpatterns = [
     path("", operation_list, name="operation_list"),
     path("<slug:name>/", operation_page, name="operation"),
     path("<slug:name>/file", operation_file, name="operation_file"),
+    path("<slug:name>/results/<int:number>/<slug:layout>", operation_layout, name="operation_layout"),
 ]

@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from annotation.web.staff import campaign_settings, campaigns, image_order, jobs, recruiting, review, workers
+from annotation.web.staff import (
+    answers,
+    campaign_settings,
+    campaigns,
+    image_order,
+    jobs,
+    recruiting,
+    review,
+    workers,
+)
 from annotation.web.staff.controls import item, items
 from annotation.web.staff.crowd import model_annotators, payments
 from annotation.web.staff.dashboard import part
@@ -15,6 +24,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/settings/change/", campaign_settings.settings_change, name="change_settings"),
     path("campaigns/<slug:name>/order/", image_order.image_order_change, name="image_order"),
     path("campaigns/<slug:name>/review/", review.review_list, name="review"),
+    path("campaigns/<slug:name>/answers/", answers.campaign_answers, name="answers"),
     path("campaigns/<slug:name>/images/<str:key>/", review.review_image, name="review_image"),
     path("campaigns/<slug:name>/images/<str:key>/rulings/add/", review.ruling_make, name="rule"),
     path("campaigns/<slug:name>/workers/", workers.worker_list, name="workers"),

@@ -163,6 +163,7 @@ ACTS = {
     "retire_control_items": gettext_lazy("retired control items"),
     "rule": gettext_lazy("made a ruling"),
     "withdraw_ruling": gettext_lazy("withdrew a ruling"),
+    "review_answers": gettext_lazy("reviewed answers"),
     "resolve_flag": gettext_lazy("handled a report"),
     "suspend_worker": gettext_lazy("suspended a worker"),
     "reinstate_worker": gettext_lazy("reinstated a worker"),

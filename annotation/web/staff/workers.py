@@ -20,6 +20,7 @@ from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.crowd import WorkerRow
 from annotation.selectors.campaign.crowd import workers as worker_rows
+from annotation.selectors.caption_flags import flags_by_reason
 from annotation.selectors.workers.reading_speed import (
     WORDS_A_MINUTE,
     ReadingSpeed,
@@ -141,6 +142,7 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             erasable=not row.erased or pseudonyms.has_reasons(Worker.objects.get(pk=row.id)),
             currency=pay.currency,
             reading_speed=speed if speed is not None and speed.flagged else None,
+            flags=flags_by_reason(campaign, row.id) if row.flagged else [],
             words=round(words_in_a_caption(campaign)) if speed is not None and speed.flagged else 0,
             words_a_minute=WORDS_A_MINUTE,
             messages_to_worker=messages_to(campaign, row.id),

@@ -14,8 +14,8 @@ from annotation.instructions import CampaignText
 from annotation.protocol.kinds import draws
 from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice import PRACTICE, PracticeExample, practice_scene
-from annotation.web.annotator.task_page import CaptionPiece, boxes_of, caption_pieces
-from annotation.web.common.overlay import DrawnBox, Frame
+from annotation.web.common.marking import CaptionPiece, caption_pieces
+from annotation.web.common.overlay import DrawnBox, Frame, boxes_of
 
 register = template.Library()
 

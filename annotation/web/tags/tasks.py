@@ -10,8 +10,9 @@ from django.utils.safestring import SafeString
 from annotation.models import WorkerMessage
 from annotation.task_types.box_drawing.type import EDGES
 from annotation.task_types.region_description.type import LONGEST_REGION_TEXT, region_field_name
-from annotation.web.annotator.task_page import ASKED_OF_WORKER, MARK, CaptionPiece, TaskPage, as_printed
-from annotation.web.common.overlay import hue
+from annotation.web.annotator.task_page import TaskPage
+from annotation.web.common.marking import CaptionPiece, as_printed
+from annotation.web.common.overlay import ASKED_OF_WORKER, MARK, hue
 from annotation.workers import messages
 
 register = template.Library()
@@ -41,6 +42,9 @@ def is_clipped(caption: Sequence[CaptionPiece]) -> bool:
 def question_box() -> SafeString:
     """Render the name of the box in question, in its colour."""
     return format_html('<b class="chip hue-{}">{}</b>', ASKED_OF_WORKER, MARK)
+
+
+register.filter(messages.rejected_texts)
 
 
 @register.simple_tag(takes_context=True)

@@ -33,7 +33,7 @@ from phrasebox.spreadsheets import escape_formula
 
 _COLUMNS = (
     *("worker", "status", "answers", "checked", "right", "seconds", "earned", "bonuses", "paid", "due"),
-    *("currency", "faster_than_reading"),
+    *("currency", "faster_than_reading", "flagged_captions"),
 )
 
 WorkerSort = Annotated[str, OneOf(lambda: dict.fromkeys(SORTS))]
@@ -81,12 +81,14 @@ class WorkerAtKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignWorker:
-    """A worker of a campaign, under a pseudonym. Amounts are decimal numbers of its currency."""
+    """A worker of a campaign, under a pseudonym. Amounts are decimal numbers of its currency.
+    `flagged_captions`: how many captions that they wrote are flagged."""
 
     worker: str
     erased: bool
     is_model: bool
     answers: int
+    flagged_captions: int
     seconds: float
     earned: str
     bonuses: str
@@ -144,7 +146,7 @@ def _write_table(campaign: Campaign, chosen: list[int], path: Path) -> None:
                     *(row.pseudonym, trust_summary(row), row.answers),
                     *(sum(kind.known for kind in row.kinds), sum(kind.right for kind in row.kinds), seconds),
                     *(units(row.earned), units(row.bonuses), units(row.paid), units(row.due), currency),
-                    "yes" if fast else "",
+                    *("yes" if fast else "", row.flagged),
                 )
             )
 
@@ -156,6 +158,7 @@ def _campaign_worker(row: WorkerRow, currency: str) -> CampaignWorker:
         erased=row.erased,
         is_model=row.is_model,
         answers=row.answers,
+        flagged_captions=row.flagged,
         seconds=row.seconds,
         earned=text(row.earned),
         bonuses=text(row.bonuses),

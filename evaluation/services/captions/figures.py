@@ -11,10 +11,10 @@ import numpy as np
 
 from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.comparison.subsets import Subset, subset_named
-from evaluation.formats.figure_basis import basis_from_dict
-from evaluation.formats.figure_tables import Table
 from phrasebox.agreement.estimates import Bootstrap
 from phrasebox.agreement.summary import Resampling
+from phrasebox.figure_basis import basis_from_dict
+from phrasebox.figure_tables import Table
 from phrasebox.metrics.captions import DEFAULT_CUT, FAMILY, Captions, CaptionScore, score_captions
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.captions import NO_COUNTS, caption_difference, caption_interval

@@ -22,7 +22,6 @@ from annotation.datasets.layers import layer_to_read
 from annotation.selectors.answers import answers
 from annotation.selectors.records import stream_records
 from evaluation.comparison.provenance import with_provenance
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import boxed_mentions
@@ -36,6 +35,7 @@ from evaluation.services.captions.figures import (
 from evaluation.services.captions.scores import caption_labels
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import InputError
+from phrasebox.figure_basis import FigureBasis
 from phrasebox.metrics.localization import RIGHT_IOU, iou
 
 

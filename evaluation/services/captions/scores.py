@@ -11,7 +11,6 @@ from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, check_missing, named_cases
 from evaluation.comparison.provenance import UNDECLARED, Declaration, with_provenance
 from evaluation.comparison.subsets import Subset
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import CaptionSet
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.captions.figures import (
@@ -25,6 +24,7 @@ from evaluation.services.captions.figures import (
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import InputError
 from phrasebox.balance import CAPTIONS, NOT_REQUESTED, OF_LEFT, UNKNOWN, WITHOUT_REFERENCE, current_tally
+from phrasebox.figure_basis import FigureBasis
 from phrasebox.formats.candidate_captions import Candidate, read_candidates
 from phrasebox.names import ANY
 from phrasebox.text_files import FormatError

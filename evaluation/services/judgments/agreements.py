@@ -20,7 +20,6 @@ from annotation.common.operations import (
 )
 from annotation.common.readers import read
 from annotation.common.roles import RESEARCHER
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.sent_files import JudgedSet, agreement_of
 from evaluation.models import JudgmentSet
 from evaluation.selectors import judged_pairs, names_of
@@ -30,6 +29,7 @@ from evaluation.services.request_fields import IntervalRequest
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
 from phrasebox.agreement.summary import MOST_THRESHOLDS, AgreementBetween, AgreementWithin
 from phrasebox.balance import BalanceSheet
+from phrasebox.figure_basis import FigureBasis
 from phrasebox.text_files import text_size
 
 _File = Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)]

@@ -18,8 +18,6 @@ from annotation.protocol.terms import CATEGORIES
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.missing import WORST
 from evaluation.comparison.subsets import subset_named
-from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
-from evaluation.formats.figure_tables import Table
 from evaluation.models import LocalizationSet
 from evaluation.selectors import names_of
 from evaluation.services.features.store import FeatureSet, feature_set
@@ -33,6 +31,8 @@ from evaluation.services.request_fields import (
     check_layer,
 )
 from evaluation.services.systems.sources import Sources
+from phrasebox.figure_basis import FigureBasis, basis_from_dict
+from phrasebox.figure_tables import Table
 from phrasebox.metrics.localization import RIGHT_IOU, area, box_recall, first_right, iou, upper_bound
 from phrasebox.registry import UnknownName
 from phrasebox.significance.resampling import figure_interval

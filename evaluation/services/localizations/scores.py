@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import Help, Named, OperationContext
 from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.provenance import with_provenance
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import InputError, check_same_corpus
 from evaluation.services.localizations.differences import differences_from
@@ -28,6 +27,7 @@ from evaluation.services.request_fields import (
     check_layer,
 )
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
+from phrasebox.figure_basis import FigureBasis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,9 +3,9 @@
 from typing import Any
 
 from evaluation.comparison.missing import WORST
-from evaluation.formats.figure_basis import basis_from_dict
-from evaluation.formats.figure_tables import Table
 from evaluation.services.localizations.measures import RECALL_RANKS
+from phrasebox.figure_basis import basis_from_dict
+from phrasebox.figure_tables import Table
 
 
 def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:

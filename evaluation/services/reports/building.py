@@ -27,7 +27,6 @@ from annotation.common.operations import NewFile, OperationContext, invalid
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.corpora import row_named
 from evaluation.figures.files import as_pdf, as_svg
-from evaluation.formats.figure_tables import as_csv
 from evaluation.models import Batch, Report, ReportRun, Run
 from evaluation.reporting import document
 from evaluation.reporting.document import BatchNumbers
@@ -50,6 +49,7 @@ from evaluation.services.request_fields import check_images
 from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import REPORTS
 from phrasebox.errors import PhraseboxError
+from phrasebox.figure_tables import as_csv
 from phrasebox.registry import UnknownName
 
 JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"

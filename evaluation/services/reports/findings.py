@@ -18,8 +18,6 @@ from evaluation.comparison.scoring import (
     score_placed,
     scored_queries,
 )
-from evaluation.formats.figure_basis import basis_from_dict
-from evaluation.formats.figure_tables import finite_or_none
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
 from evaluation.report_data.directions import (
     DirectionHead,
@@ -37,6 +35,8 @@ from evaluation.services.reports.request import ReportError, ReportRows, system_
 from evaluation.services.tagging.scores import TagScoring, score_tag_set
 from phrasebox.agreement.estimates import AgreementError, Bootstrap
 from phrasebox.agreement.summary import Resampling
+from phrasebox.figure_basis import basis_from_dict
+from phrasebox.figure_tables import finite_or_none
 from phrasebox.metrics.scoring import evaluate
 from phrasebox.relevance.grades import GradedRule, JudgedPair
 from phrasebox.relevance.qrels import FileRelevance, rule_named

@@ -12,7 +12,6 @@ from pydantic import Field
 from annotation.common.operations import FieldError, Help, Invalid, Named, OperationContext
 from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.cross_validation import compare_systems, cross_validated_figures, printed_pairs
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.services.common import phase_cache
 from evaluation.services.phases import PhaseShares
 from evaluation.services.request_fields import FigureReport
@@ -44,6 +43,7 @@ from models_core.systems.table11 import TABLE_11
 from models_core.systems.training import check_needs
 from phrasebox.agreement.estimates import MOST_RESAMPLES
 from phrasebox.device import CPU, torch_on
+from phrasebox.figure_basis import FigureBasis
 
 #: The image kernel for a feature file; it replaces the kernel of recipes that use visual words.
 _LINEAR = PictureSettings("linear", 1)

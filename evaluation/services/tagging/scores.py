@@ -37,8 +37,6 @@ from annotation.selectors.records import stream_records
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, Missing, check_missing
 from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.subsets import Subset, subset_called, subset_named
-from evaluation.formats.figure_basis import FigureBasis, basis_from_dict
-from evaluation.formats.figure_tables import Table
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_same_corpus
@@ -52,6 +50,8 @@ from models_core.features.text.tags import DEFAULT_ALPHA, TagUnit, check_alpha, 
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.agreement.estimates import Bootstrap
 from phrasebox.agreement.summary import Resampling
+from phrasebox.figure_basis import FigureBasis, basis_from_dict
+from phrasebox.figure_tables import Table
 from phrasebox.metrics.ranking import average_precision, precision
 from phrasebox.metrics.tagging import (
     among_distractors,

@@ -173,7 +173,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     values = {"format": "entities", "unfinished": "include"}
     export = client.finished(client.post("campaigns/people/exports", values), every=0.2)
     with unzipped(client.download(f"jobs/{export['number']}/download")) as files:
-        sheet = files.read("DATASHEET.md").decode()
+        sheet = files.read("README.md").decode()
     assert f"The layer “people” covers {IMAGES} images" in sheet and "1 reviewer made 1 ruling" in sheet
     assert f"Earned: {earned}; paid: {Decimal(due['due']):.2f}." in sheet
 

@@ -29,6 +29,7 @@ from annotation.models import (
     Image,
     Invitation,
     Job,
+    Judgment,
     OpenImage,
     WorkerMessage,
 )
@@ -109,6 +110,12 @@ def _ruling() -> ValidCall:
     image = OpenImage.objects.get(campaign__name="review")
     ruling = rulings.make_ruling(image=image.pk, ruling=KeepApart(MAN, HAT))
     return ValidCall({"campaign": "review", "ruling": ruling.ruling.pk})
+
+
+def _review() -> ValidCall:
+    answer = Judgment.objects.filter(campaign__name="review", image__isnull=False).order_by("pk")[0]
+    data = {"answers": [answer.pk], "decision": "rejected", "reason": "Not in the picture."}
+    return ValidCall({"campaign": "review"}, body=data)
 
 
 def _ruled() -> ValidCall:
@@ -488,6 +495,10 @@ VALID: dict[str, Make] = {
     "review_image": _ruled,
     "make_ruling": with_body({"kind": "keep_apart", "mentions": [MAN, HAT]}, campaign="review", image="man"),
     "withdraw_ruling": _ruling,
+    "dataset_stats": with_body({"layer": "import"}, corpus="quay"),
+    "caption_stats": at(corpus="quay"),
+    "list_answers": at(campaign="review"),
+    "review_answers": _review,
     "list_flags": at(campaign="review"),
     "resolve_flag": lambda: ValidCall({"campaign": "review", "flag": Flag.objects.get().pk}),
     "list_earnings": nothing,

@@ -14,7 +14,7 @@ import pytest
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_records
-from annotation.formats.proposals import read_proposals
+from annotation.formats.layers.proposals import read_proposals
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import corpus_named, names_of_images
 from evaluation.comparison.query_sets import queries_named

@@ -14,7 +14,7 @@ from django.core.management import CommandError
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.formats.figure_basis import basis_from_dict, differences
+from phrasebox.figure_basis import basis_from_dict, differences
 from phrasebox.metrics.captioning import bleu, cider_d, rouge_l
 from phrasebox.metrics.overlap import words
 from phrasebox.metrics.ptb import ptb_words

@@ -13,11 +13,11 @@ from annotation.figures.style import COLOURED, short, system_look
 from evaluation.figures import agreement, curves, judgments, ranks, sweeps, systems
 from evaluation.figures.base import FIGURE_DRAWERS, Plot
 from evaluation.figures.files import as_pdf, as_svg
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.report_data.directions import DirectionTable
 from evaluation.report_data.judging import judging_of
 from evaluation.report_data.orders import orders_of
 from phrasebox.agreement.summary import Resampling
+from phrasebox.figure_basis import FigureBasis
 from phrasebox.relevance.grades import JudgedPair
 from tests.evaluation.reporting.made_up_findings import a_direction
 from tests.sizes import THOROUGH

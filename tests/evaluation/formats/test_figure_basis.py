@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evaluation.formats.figure_basis import FigureBasis, basis_from_dict, basis_of_several, differences
+from phrasebox.figure_basis import FigureBasis, basis_from_dict, basis_of_several, differences
 
 BASIS = FigureBasis(
     cases="queries",

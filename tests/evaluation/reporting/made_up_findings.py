@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.report_data.directions import DirectionTable, MeasuredFigure, SystemFigures
+from phrasebox.figure_basis import FigureBasis
 
 BASIS = FigureBasis(cases="queries", counted=100, out_of=100)
 

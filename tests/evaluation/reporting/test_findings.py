@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from evaluation.figures import agreement
-from evaluation.formats.figure_basis import FigureBasis
-from evaluation.formats.figure_tables import as_csv, as_latex, as_text
 from evaluation.report_data import tables
 from evaluation.report_data.directions import (
     BINS,
@@ -31,6 +29,8 @@ from evaluation.reporting.document import ReportDocument, changed_inputs, sectio
 from phrasebox.agreement.coefficients import cohen
 from phrasebox.agreement.estimates import AgreementError, Bootstrap
 from phrasebox.agreement.summary import Resampling
+from phrasebox.figure_basis import FigureBasis
+from phrasebox.figure_tables import as_csv, as_latex, as_text
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.metrics.scoring import Score
 from phrasebox.relevance.grades import JudgedPair

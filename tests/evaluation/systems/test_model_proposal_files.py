@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation import jobs
 from annotation.campaigns import CampaignError, model_annotators
-from annotation.formats.proposals import read_proposals, write_proposals
+from annotation.formats.layers.proposals import read_proposals, write_proposals
 from annotation.jobs import JobProgress
 from annotation.jobs.registry import job_kind_named
 from annotation.models import Judgment, ModelProposals, OpenImage

@@ -17,13 +17,13 @@ from annotation.datasets.importing import import_records
 from annotation.models import Corpus
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.missing import LEAVE_OUT, WORST, Missing, MissingOutput
-from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.models import TagSet
 from evaluation.services.stored import get_or_publish
 from evaluation.services.tagging import scores
 from evaluation.services.tagging.scores import TagScoring, remarks_on_tags, score_tag_set, table_of_tags
 from evaluation.services.tagging.writing import fill_tag_set
 from phrasebox.agreement.summary import Resampling
+from phrasebox.figure_basis import basis_from_dict
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,8 @@ import pytest
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from evaluation.formats.figure_basis import FigureBasis
 from evaluation.web.tags.figures import CASES
+from phrasebox.figure_basis import FigureBasis
 from tests.house.product import REPOSITORY
 
 BASIS = FigureBasis(

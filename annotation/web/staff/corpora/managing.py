@@ -26,6 +26,7 @@ def corpus_manage(request: HttpRequest, corpus: Corpus) -> HttpResponse:
     unmarked = corpus.images.filter(phrase_marks=None).order_by("position")
     about = {
         "corpus": corpus,
+        "layered": corpus.layers.filter(published=True).exists(),
         "named_by": layer.name if layer else "",
         "marked": PhraseMarks.objects.filter(image__corpus=corpus).count(),
         "to_mark": unmarked.values_list("key", flat=True).first(),

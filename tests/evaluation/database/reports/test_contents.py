@@ -11,7 +11,6 @@ import pytest
 
 from annotation.common.operations import OperationContext
 from evaluation.comparison.scoring import score_against_first
-from evaluation.formats.figure_tables import finite_or_none
 from evaluation.models import Run
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
@@ -20,6 +19,7 @@ from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.reports import building
 from evaluation.services.reports.findings import REPORT_MEASURES
 from evaluation.services.reports.request import ReportError
+from phrasebox.figure_tables import finite_or_none
 from tests.evaluation.database.reports.conftest import CAPTIONS, IMAGES, ODD, QUICK, built, request_of
 
 #: Originals are relevant only if they were judged so.

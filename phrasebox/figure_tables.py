@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from evaluation.formats.figure_basis import FigureBasis
+from phrasebox.figure_basis import FigureBasis
 from phrasebox.registry import Registry
 from phrasebox.spreadsheets import escape_formula
 

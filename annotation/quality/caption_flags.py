@@ -1,0 +1,146 @@
+"""Flags of written captions, brought up to date by the periodic work.
+
+An image's captions are flagged anew when the image has changed: after a new caption, a changed, withdrawn or
+restored one. With them all captions of their writers are, for what is repeated. So the flags of a campaign
+depend on its captions only, and not on when they were counted; but for those by the background, which grows.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from django.db.models import F, Q
+
+from annotation.common import database
+from annotation.models import Campaign, Caption, CaptionFlag, Judgment, OpenImage
+from annotation.protocol.caption_flags import (
+    LEAST_BACKGROUND,
+    MOST_BACKGROUND,
+    CaptionBackground,
+    CollectedCaption,
+    FlagReason,
+    RaisedFlag,
+    flags_within_image,
+    repeated_captions,
+)
+from annotation.selectors.caption_flags import caption_kinds, captions_written
+from annotation.selectors.spelling import unknown_words
+
+#: Images whose captions are flagged in one run; the rest waits.
+IMAGES_AT_ONCE = 1_000
+#: Captions of an image that a background reads, on average.
+_CAPTIONS_OF_AN_IMAGE = 5
+
+
+class _Stored(NamedTuple):
+    """A flag as it is stored."""
+
+    judgment: int
+    reason: str
+    value: float
+    threshold: float
+    similar_to: int | None
+
+
+def flag_captions(campaign: Campaign) -> int:
+    """Flag the captions of changed images; return the number of images."""
+    if not caption_kinds(campaign):
+        return 0
+    images = OpenImage.objects.filter(campaign=campaign)
+    changed = images.exclude(version=F("flags_version")).order_by("pk")
+    behind = dict(changed.values_list("pk", "version")[:IMAGES_AT_ONCE])
+    if not behind:
+        return 0
+    background = _background(campaign)
+    flagged_before = images.filter(flags_version__gt=0).exclude(pk__in=behind)
+    if LEAST_BACKGROUND <= background.images <= LEAST_BACKGROUND + len(behind):
+        # Until now there was no background to compare with.
+        behind |= dict(flagged_before.values_list("pk", "version"))
+    answers = Judgment.objects.filter(image__in=behind, kind__in=caption_kinds(campaign))
+    writers = set(answers.values_list("worker", flat=True))
+    flags = _within_images(campaign, behind, background) + _repeated(campaign, writers)
+    about = Q(judgment__image__in=behind) & ~Q(reason=FlagReason.REPEATED)
+    about |= Q(judgment__worker__in=writers, reason=FlagReason.REPEATED)
+    _replace(campaign, about, flags, behind)
+    return len(behind)
+
+
+def _within_images(
+    campaign: Campaign, images: Collection[int], background: CaptionBackground
+) -> list[RaisedFlag]:
+    of_image: dict[object, list[CollectedCaption]] = defaultdict(list)
+    for caption in _captions(campaign, Q(image__in=images)):
+        of_image[caption.image].append(caption)
+
+    def unknown(text: str) -> int:
+        return len(unknown_words(text, corpus=campaign.corpus_id))
+
+    return [
+        flag
+        for captions in of_image.values()
+        for flag in flags_within_image(captions, background, unknown_words=unknown)
+    ]
+
+
+def _repeated(campaign: Campaign, writers: Collection[int]) -> list[RaisedFlag]:
+    of_writer: dict[object, list[CollectedCaption]] = defaultdict(list)
+    for caption in _captions(campaign, Q(worker__in=writers)):
+        of_writer[caption.writer].append(caption)
+    return [flag for captions in of_writer.values() for flag in repeated_captions(captions)]
+
+
+def _captions(campaign: Campaign, which: Q) -> Iterable[CollectedCaption]:
+    """Yield captions in the order of writing, with the images of the corpus. Simulated seconds do not count,
+    nor do texts that were erased."""
+    rows = captions_written(campaign).filter(which).order_by("pk")
+    for number, image, writer, content, seconds in rows.values_list(
+        "pk", "image__image", "worker", "content", "assignment__seconds"
+    ):
+        if text := content.get("text"):
+            measured = 0.0 if campaign.simulated else seconds or 0.0
+            yield CollectedCaption(number, image, writer, text, measured, content.get("pasted", 0.0))
+
+
+def _background(campaign: Campaign) -> CaptionBackground:
+    """Return what the captions of the campaign's corpus and of the campaign itself say."""
+    most = MOST_BACKGROUND * _CAPTIONS_OF_AN_IMAGE
+    texts: dict[object, list[str]] = defaultdict(list)
+    stored = Caption.objects.filter(image__corpus=campaign.corpus_id).order_by("image", "number")
+    for image, text in stored.values_list("image", "text")[:most]:
+        texts[image].append(text)
+    written = captions_written(campaign).order_by("pk")
+    for image, text in written.values_list("image__image", "content__text")[:most]:
+        if text:
+            texts[image].append(text)
+    return CaptionBackground(texts)
+
+
+def _replace(campaign: Campaign, about: Q, flags: Iterable[RaisedFlag], images: dict[int, int]) -> None:
+    """Store these flags instead of those that the condition selects, and the images' versions."""
+    new = {_Stored(flag.caption, flag.reason, flag.value, flag.threshold, flag.like) for flag in flags}
+    versions: dict[int, list[int]] = defaultdict(list)
+    for image, version in images.items():
+        versions[version].append(image)
+    with database.writing():
+        rows = CaptionFlag.objects.filter(about, campaign=campaign)
+        old = {
+            _Stored(*values[:-1]): values[-1]
+            for values in rows.values_list("judgment", "reason", "value", "threshold", "similar_to", "pk")
+        }
+        CaptionFlag.objects.filter(pk__in=[pk for flag, pk in old.items() if flag not in new]).delete()
+        CaptionFlag.objects.bulk_create(
+            [
+                CaptionFlag(
+                    campaign=campaign,
+                    judgment_id=flag.judgment,
+                    reason=flag.reason,
+                    value=flag.value,
+                    threshold=flag.threshold,
+                    similar_to_id=flag.similar_to,
+                )
+                for flag in sorted(new - old.keys(), key=lambda flag: flag[:2])
+            ],
+            batch_size=500,
+        )
+        for version, same in versions.items():
+            OpenImage.objects.filter(pk__in=same).update(flags_version=version)

@@ -1,0 +1,251 @@
+"""Reviewers accept, correct and reject answers, independently of withdrawals of all of a worker's."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.common.operations import Invalid, OperationContext, read_request
+from annotation.common.roles import REVIEWER
+from annotation.models import (
+    Account,
+    AnswerReview,
+    AuditEntry,
+    Campaign,
+    CaptionFlag,
+    Judgment,
+    OpenImage,
+    Worker,
+    WorkerMessage,
+)
+from annotation.moderation import worker_status
+from annotation.moderation.answer_reviews import ReviewAnswersRequest, ReviewedAnswers, review_answers
+from annotation.moderation.reopening import change_answer
+from annotation.protocol import questions as q
+from annotation.queue import leases
+from annotation.queue.image_state import refold_image, state_of
+from annotation.selectors.answer_list import AnswersRequest, answer_page
+from annotation.workers import messages, pseudonyms
+from phrasebox.errors import PhraseboxError
+from tests.derived.test_written_captions import captions_of, published, write, writing
+from tests.factories import a_corpus, an_image
+from tests.queue.test_counted import workers
+from tests.queue.world import World
+from tests.web.world import signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def reviewed(campaign: Campaign, decision: str, *answers: int, **fields: Any) -> ReviewedAnswers:
+    data = {"campaign": campaign.name, "decision": decision, "answers": list(answers), **fields}
+    return review_answers(read_request(ReviewAnswersRequest, data), OperationContext())
+
+
+def reject(campaign: Campaign, *answers: int, reason: str = "Not in the picture.") -> ReviewedAnswers:
+    return reviewed(campaign, "rejected", *answers, reason=reason)
+
+
+def captions(*writers: int, images: int = 1, name: str = "writing") -> Campaign:
+    a_corpus(f"bare-{name}", [an_image(f"i{n}", layered=False) for n in range(images)])
+    campaign = writing(f"bare-{name}", name)
+    for number, writer in enumerate(writers):
+        write(campaign, writer, *(f"A dog number {number} runs in picture {n}." for n in range(images)))
+    return campaign
+
+
+def complete(campaign: Campaign) -> bool:
+    """Whether the campaign's only image is complete."""
+    return OpenImage.objects.get(campaign=campaign).complete
+
+
+def test_a_rejected_caption_opens_again_for_somebody_else_and_stays_stored() -> None:
+    ann, *others = workers(6)
+    campaign = captions(ann, *others[:4])
+    assert complete(campaign)
+    first = Judgment.objects.filter(worker=ann).get()
+    done = reject(campaign, first.pk)
+    assert (done.answers, done.images, done.messages) == (1, 1, 1)
+    first.refresh_from_db()
+    assert not complete(campaign) and first.withdrawn and first.content
+    # Not for the one who wrote it.
+    assert isinstance(leases.take_lease(worker=ann, campaign=campaign, kind=first.kind), leases.NoTask)
+    write(campaign, others[4], "Somebody else writes this.")
+    assert complete(campaign)
+    assert reviewed(campaign, "accepted", first.pk).images == 1
+    assert not Judgment.objects.get(pk=first.pk).withdrawn
+    lines = AuditEntry.objects.filter(act="review_answers").order_by("pk")
+    assert [line.about["decision"] for line in lines] == ["rejected", "accepted"]
+
+
+def test_the_worker_reads_the_reason_and_replies_once() -> None:
+    account = Account.objects.create_user("ann")
+    ann = pseudonyms.worker_of(account)
+    campaign = captions(ann.pk, images=2)
+    reject(campaign, *Judgment.objects.values_list("pk", flat=True))
+    (message,) = messages.unread_of_account(account.pk)
+    assert message.text == "Not in the picture."
+    assert sorted(messages.rejected_texts(message)) == [
+        f"A dog number 0 runs in picture {n}." for n in (0, 1)
+    ]
+    client = Client()
+    client.force_login(account)
+    for reply in ("It is behind the tree.", "And another thing."):
+        client.post(reverse("operation", args=["read_message"]), {"message": message.pk, "reply": reply})
+    message.refresh_from_db()
+    assert message.reply == "It is behind the tree." and not messages.unread_of_account(account.pk)
+
+
+def test_publishing_leaves_out_what_was_rejected_and_takes_what_was_corrected(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ann, bob, eve = workers(3)
+    campaign = captions(ann, bob, eve)
+    first, second, third = Judgment.objects.order_by("pk").values_list("pk", flat=True)
+    reject(campaign, first)
+    reviewed(campaign, "accepted", second, text="  A dog   runs. ")
+    published(capsys, "writing", "all")
+    assert [text for _id, text in captions_of("all")["i0"]] == [
+        "A dog runs.",
+        "A dog number 2 runs in picture 0.",
+    ]
+    published(capsys, "writing", "accepted", reviewed=True)
+    assert [text for _id, text in captions_of("accepted")["i0"]] == ["A dog runs."]
+    assert "number 1" in str(Judgment.objects.get(pk=second).content)
+    with pytest.raises(PhraseboxError, match="at least 3 words"):
+        reviewed(campaign, "accepted", third, text="No.")
+
+
+def test_what_cannot_be_reviewed_is_refused_and_nothing_is_stored() -> None:
+    ann, bob = workers(2)
+    campaign, other = captions(ann), captions(bob, name="other")
+    mine, theirs = (Judgment.objects.get(campaign=of).pk for of in (campaign, other))
+    for fields in (
+        {"decision": "rejected"},
+        {"decision": "accepted", "reason": "Good."},
+        {"decision": "rejected", "reason": "Bad.", "text": "A dog runs."},
+    ):
+        with pytest.raises(Invalid):
+            read_request(ReviewAnswersRequest, {"campaign": "writing", "answers": [mine], **fields})
+    with pytest.raises(Invalid, match="answers.1"):
+        reject(campaign, mine, theirs)
+    assert not AnswerReview.objects.exists()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rejecting_and_withdrawing_are_independent(seed: int) -> None:
+    """An answer counts if and only if its worker's answers are not withdrawn and nobody rejected it; in any
+    order, and the image is that of the answers that count."""
+    world = World(name=f"independent{seed}")
+    rng, campaign = Random(seed), world.campaign
+    world.work(enough=lambda: Judgment.objects.count() >= 40)
+    answers = list(Judgment.objects.filter(image__isnull=False).order_by("pk"))
+    rejected, out = set[int](), set[int]()
+    for _step in range(12):
+        worker = rng.choice(world.workers)
+        chosen = [answer.pk for answer in rng.sample(answers, 3)]
+        match rng.randrange(4):
+            case 0:
+                worker_status.withdraw_worker_answers(campaign=campaign, worker=worker)
+                out.add(worker)
+            case 1:
+                worker_status.restore_worker_answers(campaign=campaign, worker=worker)
+                out.discard(worker)
+            case 2:
+                reject(campaign, *chosen)
+                rejected.update(chosen)
+            case _:
+                reviewed(campaign, rng.choice(["accepted", "undecided"]), *chosen)
+                rejected.difference_update(chosen)
+        counts = {
+            answer.pk for answer in answers if answer.pk not in rejected and answer.worker_id not in out
+        }
+        stored = Judgment.objects.filter(pk__in=[answer.pk for answer in answers], withdrawn=False)
+        assert set(stored.values_list("pk", flat=True)) == counts
+    for row in world.images():
+        assert state_of(row) == refold_image(row.pk)
+
+
+def test_a_changed_answer_has_no_review() -> None:
+    world = World(name="changed")
+    lease = world.held(0)
+    world.submit(0, lease, then=False)
+    answer = Judgment.objects.get()
+    reject(world.campaign, answer.pk)
+    assert change_answer(worker=world.workers[0], assignment=lease.id, answer=world.wrong_answer(lease))
+    answer.refresh_from_db()
+    assert not answer.withdrawn and not AnswerReview.objects.exists()
+
+
+def test_erasing_deletes_reasons_replies_and_corrected_texts() -> None:
+    ann, bob = workers(2)
+    campaign = captions(ann, bob)
+    first, second = Judgment.objects.order_by("pk").values_list("pk", flat=True)
+    reject(campaign, first)
+    reviewed(campaign, "accepted", second, text="A dog of hers runs.")
+    for worker in Worker.objects.filter(pk__in=(ann, bob)):
+        pseudonyms.erase_worker(worker=worker, texts=True, reasons=True)
+    assert not WorkerMessage.objects.exists()
+    assert set(AnswerReview.objects.values_list("reason", "text")) == {
+        (AuditEntry.ERASED_REASON, ""),
+        ("", ""),
+    }
+
+
+def test_reviewers_find_answers_on_their_page_and_decide_there() -> None:
+    ann, bob = workers(2)
+    captions(ann, bob)
+    client = signed_in("rita", REVIEWER)
+    address = reverse("answers", args=["writing"])
+    page = client.get(address).content.decode()
+    assert "A dog number 0 runs" in page and "A dog number 1 runs" in page
+    first = Judgment.objects.get(worker=ann)
+    form_data = {"campaign": "writing", "answers": [first.pk], "decision": "rejected", "reason": "Bad."}
+    client.post(reverse("operation", args=["review_answers"]), {**form_data, "next": address})
+    name = Worker.objects.get(pk=bob).pseudonym
+    for query, displayed in (
+        ("state=rejected", {0}),
+        ("state=undecided", {1}),
+        ("state=withdrawn", {0}),
+        (f"worker={name}", {1}),
+        ("image=i0&kind=caption_writing&since=2000-01-01", {0, 1}),
+        ("until=2000-01-01", set()),
+        ("role=control", set()),
+    ):
+        page = client.get(f"{address}?{query}").content.decode()
+        assert {number for number in (0, 1) if f"A dog number {number} runs" in page} == displayed, query
+    for wrong in ("worker=w-nobody", "image=nothing", "state=good", "since=yesterday"):
+        assert client.get(f"{address}?{wrong}").status_code == 400
+
+
+def test_pages_of_answers_follow_each_other() -> None:
+    world = World(name="paged")
+    world.work(kinds=[q.COREF_LINK])
+    everything = list(Judgment.objects.order_by("-pk").values_list("pk", flat=True))
+    request = AnswersRequest(campaign="paged")
+    pages, after = list[int](), None
+    while True:
+        part = answer_page(request, world.campaign, after=after, size=3)
+        pages += [row.pk for row in part.rows]
+        after = part.after
+        if after is None:
+            break
+    assert pages == everything
+
+
+def test_flagged_captions_are_found_with_their_flags() -> None:
+    ann, bob = workers(2)
+    campaign = captions(ann, bob)
+    first, second = Judgment.objects.order_by("pk")
+    CaptionFlag.objects.create(
+        campaign=campaign, judgment=second, reason="copied", value=0.9, threshold=0.5, similar_to=first
+    )
+    client = signed_in("rita", REVIEWER)
+    for flagged, displayed in (("any", [second]), ("copied", [second]), ("fast", []), ("", [second, first])):
+        request = AnswersRequest(campaign="writing", flagged=flagged or None)
+        assert answer_page(request, campaign).rows == displayed
+        page = client.get(f"{reverse('answers', args=['writing'])}?flagged={flagged}").content.decode()
+        assert ("likeness 0.90" in page) == (second in displayed)
