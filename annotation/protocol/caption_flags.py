@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain, islice
-from math import ceil, log
+from math import ceil, fsum, log
 from typing import Any
 
 from phrasebox.text.stems import stems
@@ -251,7 +251,8 @@ class CaptionBackground:
             return 1.0
         there = [max(map(self._row(word, known).__getitem__, others)) for word in words]
         back = [max(map(self._row(other, known).__getitem__, words)) for other in others]
-        return (sum(there) / len(there) + sum(back) / len(back)) / 2
+        # Exact sums: the order of a set must not change the result.
+        return (fsum(there) / len(there) + fsum(back) / len(back)) / 2
 
     def _row(self, word: str, known: int) -> "_Associations":
         rows = self._rows[known]
