@@ -34,6 +34,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from annotation.api.problems import Problem
 from config.bodies import LARGEST_BODY, LARGEST_FROM_ANYBODY, sender_of
+from config.fair_accept import CONNECTION_COUNTS, OTHERS_FIRST
 from config.outgoing import Outgoing
 from config.request_limits import CALLER, RequestLimits, RequestSlot, remember_account, slot_of
 
@@ -84,12 +85,15 @@ class BufferedWorker(ThreadWorker):
         files, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.most = min(self.worker_connections, max(files - _OTHER_FILES, 16))
         self._looked = 0.0
+        #: Until when the next connection is left to processes with fewer; None: it is accepted.
+        self._others_until: float | None = None
 
     # The loop -----------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Serve until the master stops it; then finish the requests that have begun."""
         queue = self.method_queue
+        self._count()
         self.poller.register(queue.fileno(), selectors.EVENT_READ, queue.run_callbacks)
         self.set_accept_enabled(True)
         # While a page computes, a call gets the interpreter back this soon after each SQL statement.
@@ -105,11 +109,24 @@ class BufferedWorker(ThreadWorker):
             self._turn()
         for connection in list(self.connections):
             self._close(connection)
+        self.reaped()
         self.tpool.shutdown(wait=False)
+
+    def reaped(self) -> None:
+        """Release the place of this process, which has ended; the master calls it too."""
+        CONNECTION_COUNTS.store(self.age, -1)
 
     def _turn(self) -> None:
         self.notify()
-        self.wait_for_and_dispatch_events(self.request_limits.seconds_until_next(_LOOK))
+        wait = _LOOK
+        if self._others_until is not None:
+            wait = max(0.0, self._others_until - time.monotonic())
+        self.wait_for_and_dispatch_events(self.request_limits.seconds_until_next(wait))
+        if self.alive and self._others_until is not None and time.monotonic() >= self._others_until:
+            self.set_accept_enabled(True)
+            for listener in self.sockets:
+                self.accept(listener)
+            self._others_until = None
         for start in self.request_limits.due():
             start()
         if time.monotonic() - self._looked > _LOOK:
@@ -130,7 +147,12 @@ class BufferedWorker(ThreadWorker):
                 self._close(connection)
 
     def accept(self, listener: socket.socket) -> None:
-        """Accept a connection; if there are too many, close the one that would time out first."""
+        """Accept a connection, unless a process with fewer does; if there are too many, close the one that
+        would time out first."""
+        if self._others_until is None and len(self.connections) > CONNECTION_COUNTS.fewest():
+            self._others_until = time.monotonic() + OTHERS_FIRST
+            self.set_accept_enabled(False)
+            return
         try:
             taken, client = listener.accept()
         except OSError as error:
@@ -146,7 +168,11 @@ class BufferedWorker(ThreadWorker):
         connection = ClientConnection(taken, client, listener.getsockname(), self._call_to_send)
         connection.deadline = time.monotonic() + HEAD_SECONDS
         self.connections.add(connection)
+        self._count()
         self._watch(connection, selectors.EVENT_READ)
+
+    def _count(self) -> None:
+        CONNECTION_COUNTS.store(self.age, len(self.connections))
 
     def _make_room(self) -> bool:
         waiting = [(one.deadline, id(one), one) for one in self.connections if one.deadline is not None]
@@ -180,6 +206,7 @@ class BufferedWorker(ThreadWorker):
         connection.closed = True
         self._watch(connection, 0)
         self.connections.discard(connection)
+        self._count()
         connection.sock.fail()
         connection.connection.close()
         connection.body.close()

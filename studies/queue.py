@@ -8,7 +8,8 @@ gone afterwards: a durable PostgreSQL (or SQLite), the product's own server (`ma
 production mode: Gunicorn, on PostgreSQL 3 processes of 8 threads, on SQLite 2 of 8), the load
 (`studies.queue_load`). Each run starts from a fresh copy of a filled database
 (`studies.queue_fill`); runs of different sizes take turns within a round, and medians over the rounds
-are printed. CPU is from /proc, in ms an answer. Over-assigned tasks, and whatever else may never be, are
+are printed. CPU is from /proc, in ms an answer; "by process" are the clients' connections of each of the
+server's processes. Over-assigned tasks, and whatever else may never be, are
 counted in the database after every run (`annotation.simulation_driver.soundness`). `--jobs` lets the server
 do its periodic jobs meanwhile (layers, leases), as it does embedded.
 """
@@ -25,6 +26,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -170,6 +172,22 @@ def cpu_of(root: int) -> float:
     return ticks / TICK
 
 
+def connections_by_process(server: int, port: int) -> list[int]:
+    """Clients' connections of each process that accepts them on the port, the most first."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    ours = [
+        (state, inode)
+        for _, local, _, state, *rest in lines
+        if int(local[-4:], 16) == port
+        for inode in rest[5:6]
+    ]
+    established = {f"socket:[{inode}]" for state, inode in ours if state == "01"}
+    listening = {f"socket:[{inode}]" for state, inode in ours if state == "0A"}
+    children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+    files = [{os.readlink(file) for file in Path(f"/proc/{child}/fd").iterdir()} for child in children]
+    return sorted((len(established & held) for held in files if listening & held), reverse=True)
+
+
 def measured(store: Store, run: Run, database: int | None, *, seconds: float, jobs: bool) -> dict[str, Any]:
     """One run: the load's own report, CPU in ms a cycle, and what may never be."""
     workers = store.filled(run.tasks)
@@ -179,11 +197,17 @@ def measured(store: Store, run: Run, database: int | None, *, seconds: float, jo
             command = ["studies.queue_load", "--port", str(port), "--workers", str(workers)]
             command += ["--clients", str(run.clients), "--seconds", str(seconds)]
             command += ["--rate", str(run.rate)] if run.rate else []
-            done = subprocess.run(
-                [sys.executable, "-m", *command], check=True, cwd=REPOSITORY, capture_output=True, text=True
-            )
+            with subprocess.Popen(
+                [sys.executable, "-m", *command], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+            ) as load:
+                time.sleep(seconds / 2)
+                shares = connections_by_process(server, port)
+                output, _ = load.communicate()
+            if load.returncode:
+                raise SystemExit(f"studies.queue_load: exit status {load.returncode}")
             after = cpu_of(server), cpu_of(database) if database else 0.0
-        report: dict[str, Any] = json.loads(done.stdout)
+        report: dict[str, Any] = json.loads(output)
+        report["connections"] = "/".join(map(str, shares))
         per_answer = 1000 / max(report["answers"], 1)
         report["cpu_server"] = (after[0] - before[0]) * per_answer
         report["cpu_database"] = (after[1] - before[1]) * per_answer
@@ -219,6 +243,7 @@ def rows_of(results: Mapping[tuple[str, Run], list[dict[str, Any]]]) -> list[lis
                 round(median("rate")),
                 *(round(median(name, 1000), 1) for name in ("p50", "p95", "p99")),
                 *(f"{median(f'cpu_{who}'):.2f}" for who in ("server", "database", "client")),
+                ", ".join(sorted({report["connections"] for report in reports})),
                 over,
                 amiss,
                 errors,
@@ -228,7 +253,15 @@ def rows_of(results: Mapping[tuple[str, Run], list[dict[str, Any]]]) -> list[lis
 
 
 HEAD = ["database", "open tasks", "clients", "loop", "cycles/s", "p50 ms", "p95 ms", "p99 ms"]
-HEAD += ["CPU server", "CPU database", "CPU client", "over-assigned", "other violations", "errors"]
+HEAD += [
+    "CPU server",
+    "CPU database",
+    "CPU client",
+    "by process",
+    "over-assigned",
+    "other violations",
+    "errors",
+]
 
 
 def main() -> None:

@@ -13,6 +13,9 @@ from annotation.common.roles import Scope
 class Corpus(models.Model):
     """A named set of images with captions. Invisible until `published` is set, by one UPDATE."""
 
+    #: The `format` of captions that people wrote in a campaign.
+    WRITTEN = "written"
+
     name = models.SlugField(max_length=100, unique=True)
     format = models.CharField(max_length=40)
     source = models.TextField(help_text="Where it was read from")

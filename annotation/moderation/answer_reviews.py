@@ -23,7 +23,7 @@ from annotation.common.operations import FieldError, Help, Invalid, OneOf, Opera
 from annotation.models import Account, AnswerReview, Campaign, Judgment, Worker, WorkerMessage
 from annotation.moderation import recomputing
 from annotation.moderation.control_items import lock_campaigns, names_of_items
-from annotation.protocol.kinds import ABOUT_IMAGE, kind_of
+from annotation.protocol.kinds import kind_of
 from annotation.quality.controls import retire_control_items
 from annotation.quality.controls.authoring import raise_revision
 from annotation.selectors.corpora import CampaignRequest
@@ -142,11 +142,6 @@ def review_answers(request: ReviewAnswersRequest, context: OperationContext) -> 
     )
 
 
-def corrects_captions(kind: str) -> bool:
-    """Whether a reviewer may correct the text of answers of this kind."""
-    return kind_of(kind).writes and kind_of(kind).about == ABOUT_IMAGE
-
-
 def _judgments(campaign: Campaign, answers: Sequence[int]) -> Mapping[int, Judgment]:
     rows = Judgment.objects.filter(campaign=campaign, image__isnull=False).select_related("worker")
     judgments = rows.in_bulk(answers)
@@ -164,7 +159,7 @@ def _judgments(campaign: Campaign, answers: Sequence[int]) -> Mapping[int, Judgm
 
 def _corrected(judgment: Judgment, text: str) -> str:
     """Return a corrected caption in the form in which workers' are stored. Raises PhraseboxError."""
-    if judgment.flag or not corrects_captions(judgment.kind):
+    if judgment.flag or not kind_of(judgment.kind).writes_captions:
         raise PhraseboxError(_("Only captions can be corrected; accept or reject this answer."))
     try:
         answer = TASK_TYPES.get(judgment.kind).parse({"answer": judgment.answer, "text": text})

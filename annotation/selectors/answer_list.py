@@ -11,9 +11,10 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, OneOf, OperationContext, Pages, invalid
-from annotation.models import AnswerReview, Campaign, Control, Judgment, OpenImage
+from annotation.models import AnswerReview, Campaign, CaptionFlag, Control, Judgment, OpenImage
 from annotation.protocol import questions as q
 from annotation.selectors.answers import answer_details
+from annotation.selectors.caption_flags import FLAG_LABELS
 from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.shown_questions import images_in, shown_contents, shown_image
 from annotation.selectors.workers.choosing import Pseudonym, QuestionKind, check_kind, worker_id
@@ -38,6 +39,9 @@ _ROLES = {
     q.EXTRA: _("late ones"),
 }
 AnswerState = Annotated[str, OneOf(lambda: {name: title for name, (title, _q) in _STATES.items()}, _("any"))]
+_ANY_FLAG = "any"
+_FLAGS = {_ANY_FLAG: _("any flag"), **{str(reason): label for reason, label in FLAG_LABELS.items()}}
+CaptionFlagName = Annotated[str, OneOf(lambda: _FLAGS, _("flagged or not"))]
 AnswerRole = Annotated[str, OneOf(lambda: _ROLES, _("all"))]
 
 
@@ -52,6 +56,7 @@ class AnswersRequest(CampaignRequest):
     kind: Annotated[QuestionKind | None, Help(_("Kind of question"))] = None
     role: Annotated[AnswerRole | None, Help(_("Answers"))] = None
     state: Annotated[AnswerState | None, Help(_("State"))] = None
+    flagged: Annotated[CaptionFlagName | None, Help(_("Flags"), _("Of captions"))] = None
     since: Annotated[date | None, Help(_("From"), _("This day (UTC) and later"))] = None
     until: Annotated[date | None, Help(_("To"), _("This day (UTC) and earlier"))] = None
 
@@ -68,9 +73,20 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFlag:
+    """A flag of a caption: its value passed the threshold. `similar_to` is the number of the caption that it
+    repeats or copies."""
+
+    reason: str
+    value: float
+    threshold: float
+    similar_to: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListedAnswer:
     """An answer of a campaign. `right` is the grade of an answer to a control item; `details` are the fields
-    of its kind, as in the export of answers."""
+    of its kind, as in the export of answers; `flags` are those of a caption."""
 
     number: int
     kind: str
@@ -87,6 +103,7 @@ class ListedAnswer:
     right: bool | None
     seconds: float | None
     at: datetime
+    flags: tuple[ListedFlag, ...]
     review: Review | None
 
 
@@ -121,6 +138,11 @@ def answer_page(
         rows = rows.filter(role=request.role)
     if request.state:
         rows = rows.filter(_STATES[request.state][1])
+    if request.flagged:
+        flags = CaptionFlag.objects.filter(campaign=campaign)
+        if request.flagged != _ANY_FLAG:
+            flags = flags.filter(reason=request.flagged)
+        rows = rows.filter(pk__in=flags.values("judgment"))
     if request.since:
         rows = rows.filter(created_at__gte=_midnight(request.since))
     if request.until:
@@ -171,8 +193,10 @@ def _midnight(day: date) -> datetime:
 
 
 def _with_relations(rows: QuerySet[Judgment]) -> QuerySet[Judgment]:
+    rows = rows.prefetch_related("caption_flags")
     return rows.select_related(
-        "worker", "image__image", "assignment__control__image", "report", "review__reviewed_by"
+        *("worker", "image__image", "assignment__control__image", "report"),
+        *("review__reviewed_by", "review__message"),
     )
 
 
@@ -197,6 +221,15 @@ def _listed(row: Judgment) -> ListedAnswer:
         right=row.assignment.right if row.assignment is not None else None,
         seconds=row.assignment.seconds if row.assignment is not None else None,
         at=row.created_at,
+        flags=tuple(
+            ListedFlag(
+                reason=flag.reason,
+                value=flag.value,
+                threshold=flag.threshold,
+                similar_to=flag.similar_to_id,
+            )
+            for flag in row.caption_flags.all()
+        ),
         review=Review(
             decision=review.decision,
             reason=review.reason,

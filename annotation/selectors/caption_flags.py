@@ -1,7 +1,6 @@
 """The flags of written captions: of some captions, and counted by worker."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
@@ -25,14 +24,6 @@ FLAG_LABELS = {
     FlagReason.FAST: gettext_lazy("written too fast"),
     FlagReason.PASTED: gettext_lazy("pasted"),
 }
-
-
-def flags_of(judgments: Iterable[int]) -> dict[int, list[CaptionFlag]]:
-    """Return the flags of captions (ids of judgments) by caption; one without flags is missing."""
-    found: dict[int, list[CaptionFlag]] = defaultdict(list)
-    for row in CaptionFlag.objects.filter(judgment__in=list(judgments)).order_by("pk"):
-        found[row.judgment_id].append(row)
-    return dict(found)
 
 
 def flag_text(flag: CaptionFlag) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ def captions_of(corpus: str) -> dict[str, list[tuple[str, str]]]:
     return result
 
 
-def test_captions_of_two_rounds_become_corpora(capsys: pytest.CaptureFixture[str]) -> None:
+def test_captions_of_two_rounds_become_corpora(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     a_corpus("bare", [an_image(f"i{n}", layered=False, split="train") for n in range(3)])
     Corpus.objects.filter(name="bare").update(licence="CC0-1.0")
     first = writing("bare")
@@ -67,6 +68,12 @@ def test_captions_of_two_rounds_become_corpora(capsys: pytest.CaptureFixture[str
         "w2-2",
     }
     assert set(corpus.images.values_list("split", flat=True)) == {"train"}
+
+    out = tmp_path / "out"
+    call_command("export_dataset", "one", format="csv", out=out)
+    card = (out / "README.md").read_text()
+    assert "The campaign “writing” (captions) asked the questions below" in card
+    assert "3 people worked under pseudonyms" in card
 
     Corpus.objects.filter(name="one").update(licence="CC BY 4.0")
     assert published(capsys, "writing", "one")["unchanged"]

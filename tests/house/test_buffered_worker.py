@@ -20,6 +20,7 @@ from gunicorn.glogging import Logger
 
 from config import buffered_worker, request_limits
 from config.buffered_worker import BufferedWorker
+from config.fair_accept import CONNECTION_COUNTS
 from config.outgoing import Outgoing
 from config.request_limits import CALLER, RequestLimits, RequestSlot
 
@@ -37,24 +38,32 @@ def echo(environ: dict[str, Any], start: Any) -> list[bytes]:
 @contextlib.contextmanager
 def served(application: Callable[..., Any] = echo) -> Iterator[int]:
     """Run a worker of `application`; yield its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, working(listener, application):
+        yield listener.getsockname()[1]
+
+
+@contextlib.contextmanager
+def working(
+    listener: socket.socket, application: Callable[..., Any] = echo, *, number: int = 1
+) -> Iterator[BufferedWorker]:
+    """Run worker `number` of a listening socket."""
     config = Config()
     for name, value in {"threads": THREADS, "graceful_timeout": 5}.items():
         config.set(name, value)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        worker = BufferedWorker(1, os.getppid(), [listener], None, 30, config, Logger(config))
-        worker.wsgi = application
-        worker.tpool, worker.poller = worker.get_thread_pool(), buffered_worker.selectors.DefaultSelector()
-        worker.method_queue.init()
-        loop = threading.Thread(target=worker.run)
-        loop.start()
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            worker.handle_exit(None, None)
-            loop.join(30)
-            assert not loop.is_alive() and not worker.connections
-            worker.poller.close()
-            worker.method_queue.close()
+    worker = BufferedWorker(number, os.getppid(), [listener], None, 30, config, Logger(config))
+    worker.wsgi = application
+    worker.tpool, worker.poller = worker.get_thread_pool(), buffered_worker.selectors.DefaultSelector()
+    worker.method_queue.init()
+    loop = threading.Thread(target=worker.run)
+    loop.start()
+    try:
+        yield worker
+    finally:
+        worker.handle_exit(None, None)
+        loop.join(30)
+        assert not loop.is_alive() and not worker.connections
+        worker.poller.close()
+        worker.method_queue.close()
 
 
 @pytest.fixture(autouse=True)
@@ -305,6 +314,28 @@ def test_connections_of_one_account_wait_for_each_other_and_nobody_waits_for_the
             assert ask(port, "/tasks/", Cookie="session=b1")[0] == 200
         assert (most, inside["a"]) == ({"a": 1, "b": 1}, 1)
         go_on.set()
+
+
+def test_workers_of_one_socket_share_its_connections_and_none_waits_long_for_one_that_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Threads of one process wait for each other, unlike processes.
+    monkeypatch.setattr(buffered_worker, "OTHERS_FIRST", 0.5)
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        workers = [stack.enter_context(working(listener, number=number)) for number in (1, 2, 3)]
+        port = listener.getsockname()[1]
+        for _ in range(12):
+            stack.enter_context(connected(port))
+        give_up = time.monotonic() + 30
+        while sum(len(worker.connections) for worker in workers) < 12 and time.monotonic() < give_up:
+            time.sleep(0.01)
+        # Not exactly four each where a thread did not run for half a second.
+        assert min(len(worker.connections) for worker in workers) >= 3
+        # One that accepts nothing, with the fewest.
+        CONNECTION_COUNTS.store(4, 0)
+        stack.callback(CONNECTION_COUNTS.store, 4, -1)
+        assert ask(port)[0] == 200
 
 
 def test_who_computed_more_than_their_pace_waits_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:

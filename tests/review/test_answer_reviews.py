@@ -16,6 +16,7 @@ from annotation.models import (
     AnswerReview,
     AuditEntry,
     Campaign,
+    CaptionFlag,
     Judgment,
     OpenImage,
     Worker,
@@ -56,31 +57,28 @@ def captions(*writers: int, images: int = 1, name: str = "writing") -> Campaign:
     return campaign
 
 
+def complete(campaign: Campaign) -> bool:
+    """Whether the campaign's only image is complete."""
+    return OpenImage.objects.get(campaign=campaign).complete
+
+
 def test_a_rejected_caption_opens_again_for_somebody_else_and_stays_stored() -> None:
     ann, *others = workers(6)
     campaign = captions(ann, *others[:4])
-    (image,) = OpenImage.objects.filter(campaign=campaign)
-    assert image.complete
+    assert complete(campaign)
     first = Judgment.objects.filter(worker=ann).get()
     done = reject(campaign, first.pk)
     assert (done.answers, done.images, done.messages) == (1, 1, 1)
-    image.refresh_from_db()
     first.refresh_from_db()
-    assert not image.complete and first.withdrawn and first.content
+    assert not complete(campaign) and first.withdrawn and first.content
     # Not for the one who wrote it.
     assert isinstance(leases.take_lease(worker=ann, campaign=campaign, kind=first.kind), leases.NoTask)
     write(campaign, others[4], "Somebody else writes this.")
-    image.refresh_from_db()
-    assert image.complete
+    assert complete(campaign)
     assert reviewed(campaign, "accepted", first.pk).images == 1
-    first.refresh_from_db()
-    assert not first.withdrawn
-    assert [
-        line.about["decision"] for line in AuditEntry.objects.filter(act="review_answers").order_by("pk")
-    ] == [
-        "rejected",
-        "accepted",
-    ]
+    assert not Judgment.objects.get(pk=first.pk).withdrawn
+    lines = AuditEntry.objects.filter(act="review_answers").order_by("pk")
+    assert [line.about["decision"] for line in lines] == ["rejected", "accepted"]
 
 
 def test_the_worker_reads_the_reason_and_replies_once() -> None:
@@ -236,3 +234,18 @@ def test_pages_of_answers_follow_each_other() -> None:
         if after is None:
             break
     assert pages == everything
+
+
+def test_flagged_captions_are_found_with_their_flags() -> None:
+    ann, bob = workers(2)
+    campaign = captions(ann, bob)
+    first, second = Judgment.objects.order_by("pk")
+    CaptionFlag.objects.create(
+        campaign=campaign, judgment=second, reason="copied", value=0.9, threshold=0.5, similar_to=first
+    )
+    client = signed_in("rita", REVIEWER)
+    for flagged, displayed in (("any", [second]), ("copied", [second]), ("fast", []), ("", [second, first])):
+        request = AnswersRequest(campaign="writing", flagged=flagged or None)
+        assert answer_page(request, campaign).rows == displayed
+        page = client.get(f"{reverse('answers', args=['writing'])}?flagged={flagged}").content.decode()
+        assert ("likeness 0.90" in page) == (second in displayed)

@@ -20,8 +20,6 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.records import RECORDS_PER_QUERY, stream_records
 
-#: Where a corpus of written captions comes from, instead of the key of a format.
-FROM_WRITERS = "written"
 _ID = re.compile(r"w([0-9]{1,9})-[0-9]{1,9}")
 
 
@@ -76,7 +74,7 @@ def publish_captions(request: PublishCaptionsRequest, context: OperationContext)
     report = import_records(
         name=request.name,
         records=captions.records(),
-        format=FROM_WRITERS,
+        format=Corpus.WRITTEN,
         source=f"campaign {campaign.name} over {campaign.corpus.name}",
         progress=context.progress_of("importing", campaign.corpus.image_count),
     )

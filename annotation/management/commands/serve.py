@@ -159,6 +159,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
             "logconfig_dict": settings.LOGGING,
             "loglevel": "info" if settings.PRODUCTION else "warning",
             "when_ready": lambda arbiter: _ready(address, token),
+            "child_exit": lambda arbiter, worker: worker.reaped(),
             # Gunicorn would create a socket for remote control in the home folder.
             "control_socket_disable": True,
         }

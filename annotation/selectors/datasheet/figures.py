@@ -13,6 +13,7 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 
 from annotation.models import (
     Assignment,
+    AuditEntry,
     Box,
     Campaign,
     Chain,
@@ -50,13 +51,24 @@ def datasheet_figures(
     corpus: Corpus, layer: Layer | None, images: QuerySet[Image], made_by: Campaign | None
 ) -> dict[str, Any]:
     """Return the figures of these images of a corpus, of a layer of it, and of the campaign that it comes
-    from."""
+    from; without a layer, of the campaign in which people wrote the captions."""
+    if layer is None and made_by is None:
+        made_by = _campaign_of_captions(corpus)
     return {
         "version": DATASHEET_VERSION,
         "corpus": _corpus(corpus, images),
         "layer": _layer(layer, images) if layer is not None else None,
         "campaign": _campaign(made_by) if made_by is not None else None,
     }
+
+
+def _campaign_of_captions(corpus: Corpus) -> Campaign | None:
+    """Return the campaign whose captions were published as this corpus."""
+    if corpus.format != Corpus.WRITTEN:
+        return None
+    published = AuditEntry.objects.filter(act="publish_captions", about__corpus=corpus.name)
+    entry = published.exclude(campaign=None).select_related("campaign").order_by("-pk").first()
+    return entry.campaign if entry is not None else None
 
 
 def _corpus(corpus: Corpus, images: QuerySet[Image]) -> dict[str, Any]:

@@ -13,11 +13,12 @@ from django.views.decorators.http import require_safe
 from annotation.common.operations import Invalid, operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.models import Account, Campaign, Judgment
-from annotation.moderation.answer_reviews import corrects_captions
+from annotation.protocol.caption_flags import FlagReason
 from annotation.protocol.kinds import ABOUT_CHAIN, ABOUT_PAGE, kind_of
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.terms import Box
 from annotation.selectors.answer_list import AnswerPage, AnswerWithImage, answer_page, with_images
+from annotation.selectors.caption_flags import FLAG_LABELS, caption_kinds, flag_text
 from annotation.task_types.base import TASK_TYPES, Page
 from annotation.task_types.displayed import DisplayedImage, displayed_images
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
@@ -29,7 +30,7 @@ from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, c
 from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, question_in_words
 
 #: The filters of the address.
-_FILTERS = ("worker", "image", "kind", "role", "state", "since", "until")
+_FILTERS = ("worker", "image", "kind", "role", "state", "flagged", "since", "until")
 
 
 class WrittenText(NamedTuple):
@@ -54,6 +55,8 @@ class AnswerView:
     page: bool
     corrects: bool
     control: str
+    #: The flags of a caption: label, and value against threshold.
+    flags: tuple[tuple[str, str], ...]
     #: The address of the form that makes a control item of it, "" if there is none.
     promote: str = ""
 
@@ -90,6 +93,7 @@ def campaign_answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             "answers",
             filters=form,
             filtered=any(query.values()),
+            writes=bool(caption_kinds(campaign)),
             more_filters=any(query[name] for name in ("image", "since", "until")),
             answers=_views(page.rows, campaign, promotes=_promotes(campaign, account)),
             review=act_form(request, "review_answers"),
@@ -176,8 +180,11 @@ def _view(answer: AnswerWithImage, beside: Mapping[int, DisplayedImage]) -> Answ
         ),
         texts=_texts(answer, beside),
         page=kind_of(row.kind).about == ABOUT_PAGE,
-        corrects=not row.flag and row.image_id is not None and corrects_captions(row.kind),
+        corrects=not row.flag and row.image_id is not None and kind_of(row.kind).writes_captions,
         control=control.image.key if control is not None else "",
+        flags=tuple(
+            (str(FLAG_LABELS[FlagReason(flag.reason)]), flag_text(flag)) for flag in row.caption_flags.all()
+        ),
     )
 
 

@@ -26,7 +26,8 @@ from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, answer_in_words,
 #: The page that adds corpora; it belongs to no campaign.
 ADDS = "uploads"
 
-#: The page of each alarm where it can be handled, or the nearest to it, and the label of its link.
+#: The page of each alarm where it can be handled, or the nearest to it, with its filter, and the label of its
+#: link.
 HELPS = {
     "qualification": ("control_item_list", gettext_lazy("Add control items")),
     "no_controls": ("control_item_list", gettext_lazy("Add control items")),
@@ -37,7 +38,7 @@ HELPS = {
     "few_workers": ("entry", gettext_lazy("Invite workers")),
     "no_worker": ("workers", gettext_lazy("See the workers")),
     "fast_workers": ("workers", gettext_lazy("See the workers")),
-    "flagged_captions": ("workers", gettext_lazy("See the workers")),
+    "flagged_captions": ("answers?flagged=any", gettext_lazy("Look at them")),
     "budget_low": ("campaign_settings", gettext_lazy("Change the budget")),
     "stalled": ("entry", gettext_lazy("Invite workers")),
     "leases_lost": ("texts", gettext_lazy("Read the instructions")),
@@ -144,12 +145,13 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: 
         if alarm.code in acts:
             acts[alarm.code].more.append(alarm.text)
             continue
-        page, link = HELPS.get(alarm.code, ("", ""))
+        where, link = HELPS.get(alarm.code, ("", ""))
+        page, filtered, query = where.partition("?")
         address = ""
         if page == ADDS:
             address = reverse(page) if adds else ""
-        elif page == "review" or page and runs:
-            address = reverse(page, args=[campaign.name])
+        elif page in ("review", "answers") or page and runs:
+            address = f"{reverse(page, args=[campaign.name])}{filtered}{query}"
         remedy = "" if address and capfirst(alarm.remedy) == link else alarm.remedy  # the link contains it
         acts[alarm.code] = NextAct(alarm.text, remedy, address, str(link))
     return list(acts.values())
