@@ -32,7 +32,7 @@ from annotation.selectors.spelling import unknown_words
 IMAGES_AT_ONCE = 2_000
 #: Where more images than these are flagged, flags wait until this share of them has changed, but no longer
 #: than this: all captions of the writers are read.
-MANY_IMAGES, WORTH_A_RUN, LONGEST_WAIT = 1_000, 0.05, timedelta(hours=1)
+MANY_IMAGES, WORTH_A_RUN, FLAGGED_WITHIN = 1_000, 0.05, timedelta(hours=1)
 #: Captions of an image that a background reads, on average.
 _CAPTIONS_OF_AN_IMAGE = 5
 
@@ -75,7 +75,9 @@ def _waits(images: QuerySet[OpenImage], changed: int) -> bool:
     flagged = images.filter(flags_version__gt=0).count()
     if flagged <= MANY_IMAGES or changed >= min(IMAGES_AT_ONCE, WORTH_A_RUN * flagged):
         return False
-    long_ago = images.exclude(version=F("flags_version")).filter(changed_at__lt=database.now() - LONGEST_WAIT)
+    long_ago = images.exclude(version=F("flags_version")).filter(
+        changed_at__lt=database.now() - FLAGGED_WITHIN
+    )
     return not long_ago.exists()
 
 

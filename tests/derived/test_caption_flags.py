@@ -145,7 +145,7 @@ def test_a_large_campaign_waits_until_enough_has_changed(
     monkeypatch.setattr(caption_flags, "WORTH_A_RUN", 0.5)
     write(campaign, ann, TEXTS[3])
     assert caption_flags.flag_captions(campaign) == 0
-    OpenImage.objects.update(changed_at=F("changed_at") - 2 * caption_flags.LONGEST_WAIT)
+    OpenImage.objects.update(changed_at=F("changed_at") - 2 * caption_flags.FLAGGED_WITHIN)
     assert caption_flags.flag_captions(campaign) == 1
     OpenImage.objects.filter(flags_version__gt=0).update(version=F("version") + 1)
     assert caption_flags.flag_captions(campaign) == 4
