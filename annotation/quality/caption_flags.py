@@ -112,7 +112,7 @@ def _captions(campaign: Campaign, which: Q) -> Iterable[CollectedCaption]:
     for number, image, writer, content, seconds in rows.values_list(
         "pk", "image__image", "worker", "content", "assignment__seconds"
     ):
-        if text := content.get("text"):
+        if content and (text := content.get("text")):
             measured = 0.0 if campaign.simulated else seconds or 0.0
             yield CollectedCaption(number, image, writer, text, measured, content.get("pasted", 0.0))
 
