@@ -389,7 +389,7 @@ def forgetful() -> None:
     cached.SLOW = float("inf")
     cache.clear()
     control_pool.cache_clear()
-    likeness._known.cache_clear()
+    likeness._pool.cache_clear()
     control_metadata.cache_clear()
     displayed_image.cache_clear()
     image_state._unruled.cache_clear()

@@ -128,9 +128,9 @@ def choose_control(
     than they answered (more than one) blocks the others even when its controls are used up, so that nobody is
     measured on some answers alone after skipping another.
 
-    Of the controls of that answer, the one with the lowest value of `strange(id)` is chosen, the distance
-    from what the worker expects next, with random ties. Independent of the order of `pool` and `seen`. Raises
-    ValueError if two controls have the same id.
+    Of the controls of that answer, the one with the lowest value of `strange(id)` is chosen, which says how
+    unusual it would look to the worker, with random ties. Independent of the order of `pool` and `seen`.
+    Raises ValueError if two controls have the same id.
     """
     if len({control.id for control in pool}) < len(pool):
         twice = next(id for id, times in Counter(control.id for control in pool).items() if times > 1)

@@ -33,7 +33,7 @@ from annotation.protocol.paging import (
 )
 from annotation.protocol.questions import BadJudgment
 from annotation.quality import controls
-from annotation.queue.dispatch import WorkerState
+from annotation.queue.dispatch import FIRST_LOOK, WorkerState
 
 #: The columns of a control item `k`.
 _CONTROL = "k.id, k.content, k.known, k.active"
@@ -81,10 +81,10 @@ def control_images_only(
 ) -> tuple[PlacedControlImage, ...]:
     """Return control images for a page without other images; none where too few are new to the worker.
 
-    The page resembles that of the task `instead_of`: as many images, with as many captions each.
+    The page resembles that of the task `instead_of`: as many images, with as many captions each; and those
+    that would be put on it.
     """
-    like = _like(instead_of)
-    like += [like[_drawn_index(seed, holder, number, len(like))] for number in range(settings.page.controls)]
+    like = [*_like(instead_of), *_drawn(seed, holder, settings.page.controls)]
     chosen = _chosen(seed, holder, revision, like, set())
     return chosen if len(chosen) == len(like) else ()
 
@@ -99,11 +99,9 @@ def enclose_control_images(
     task: int,
     count: int,
 ) -> None:
-    """Put `count` control images, or as many as there are, on the page just leased, each with as many
-    captions as one of the page's images."""
-    on_page = _like(task)
-    like = [on_page[_drawn_index(seed, holder, number, len(on_page))] for number in range(count)]
-    images = {block.image for block in on_page}
+    """Put `count` control images, or as many as there are, on the page just leased."""
+    images = {block.image for block in _like(task)}
+    like = _drawn(seed, holder, count)
     store_control_images(assignment, _chosen(seed, holder, revision, like, images, but=assignment))
 
 
@@ -128,9 +126,24 @@ def _items(cursor: Any, task: int | None) -> list[PageBlock]:
     return [_page_block(json.loads(content)) for (content,) in cursor.fetchall()]
 
 
-def _drawn_index(seed: int, holder: WorkerState, number: int, places: int) -> int:
-    """Return the index of the page's image that the control image `number` should resemble."""
-    return int(draw_number(seed, holder.pseudonym, "like", holder.trust.items, number) * places)
+def _drawn(seed: int, holder: WorkerState, count: int) -> list[PageBlock]:
+    """Return images of open pages, drawn at random, that the control images of a page should resemble: one
+    that has as many captions as another image of the page would be a control image more often."""
+    if not count:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT id FROM annotation_task WHERE campaign_id = %s AND kind = %s AND state = 'open'
+                ORDER BY rank, id LIMIT {FIRST_LOOK}""",
+            [holder.campaign, holder.trust.kind],
+        )
+        pages = [task for (task,) in cursor.fetchall()]
+        drawn = []
+        for number in range(count):
+            names = seed, holder.pseudonym, "like", holder.trust.items, number
+            blocks = _items(cursor, pages[int(draw_number(*names, "page") * len(pages))])
+            drawn.append(blocks[int(draw_number(*names, "image") * len(blocks))])
+    return drawn
 
 
 def _chosen(
@@ -152,18 +165,17 @@ def _chosen(
     if not pool or not like:
         return ()
     seen = set(controls.controls_seen(worker=holder.worker, campaign=holder.campaign, kind=holder.trust.kind))
-    past = controls.history(worker=holder.worker, campaign=holder.campaign, kind=holder.trust.kind, but=but)
+    resemblance = controls.Resemblance(
+        worker=holder.worker,
+        campaign=holder.campaign,
+        kind=holder.trust.kind,
+        revision=revision,
+        but=but,
+    )
     taken = set(images)
     placed: list[PlacedControlImage] = []
     for block in like:
-        strange = controls.strangeness(
-            past,
-            image=block.image,
-            content={},
-            campaign=holder.campaign,
-            kind=holder.trust.kind,
-            revision=revision,
-        )
+        strange = resemblance.strangeness(image=block.image, content={})
         while True:
             control = choose_control(
                 pool,
@@ -179,6 +191,7 @@ def _chosen(
             (known,) = controls.displayed_control(int(control.id)).content["blocks"]
             if known["image"] not in taken and len(known["captions"]) >= len(block.captions):
                 taken.add(known["image"])
+                resemblance.add(control.id)
                 placed.append(PlacedControlImage(int(control.id), len(block.captions)))
                 break
     return tuple(placed)

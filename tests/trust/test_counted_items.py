@@ -16,6 +16,7 @@ import pytest
 from annotation import campaigns
 from annotation.models import Campaign, Caption, Control
 from annotation.protocol import kinds
+from annotation.protocol.paging import Pair
 from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import ImageRecord
 from annotation.quality import controls
@@ -166,6 +167,27 @@ def test_wrong_captions_are_as_long_as_those_of_the_campaign():
         assert mean(map(of_page, lengths)) == pytest.approx(mean(map(of_page, drawn)), rel=0.02), of_page
 
 
+def test_a_text_comes_twice_among_wrong_captions_if_it_does_beside_images_of_the_campaign():
+    """Pages on which no text came twice were those of control images."""
+    texts = ("A man runs .", "A dog runs .", "A boat sails .")
+    for repeated in (False, True):
+        a_corpus(
+            f"quay{repeated}",
+            [an_image(f"i{n}", *(text if repeated else f"{n} {text}" for text in texts)) for n in range(4)]
+            + [an_image("known", "Snow .", "Ice .", split="val", layered=False)],
+        )
+        created = campaigns.create_campaign(
+            name=f"work{repeated}", corpus=f"quay{repeated}", tasks="relevance"
+        )
+        pairs = [Pair(f"i{n}", f"i{k}#{number}") for n in range(4) for k in range(4) for number in range(3)]
+        campaigns.open_pairs(campaign=created, pairs=pairs)
+        item, *_ = controls.from_captions(
+            campaign=created, images=["known"], seed=1, per_page=8, purposes={Control.CONTROL: 1}
+        )
+        displayed = {text_in(f"quay{repeated}", *name) for name in item.captions}
+        assert len(displayed) == (4 if repeated else 8)
+
+
 def test_where_most_images_have_marked_captions_no_other_is_a_wrong_one():
     """Never true ones, never one of another image, and each text once."""
     a_corpus("quay", [_marked(n, 17) for n in range(6)])
@@ -229,11 +251,15 @@ def control_pages(tasks: str, images: list[str]) -> list[CountedControlItem]:
     it."""
     created = campaigns.create_campaign(name="work", corpus="quay", tasks=tasks)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(from_corpus, "_captions_of_campaign", lambda campaign: ([], 16))
+        patch.setattr(from_corpus, "_captions_of_campaign", lambda campaign: ([], 16, False))
         purposes = {Control.CONTROL: len(images)}
         return list(
             controls.from_captions(campaign=created, images=images, seed=3, per_page=8, purposes=purposes)
         )
+
+
+def text_in(corpus: str, image: str, index: int) -> str:
+    return Caption.objects.get(image__corpus__name=corpus, image__key=image, number=index).text
 
 
 def text_of(image: str, index: int) -> str:

@@ -6,7 +6,7 @@ grade_control
 control_counts, measures_late          a worker's results on them
 gold_coverage, trust_rules_in_force,   consequences of which items exist
 tells_of_drawer
-history, strangeness                   which of them would look unusual to a worker
+Resemblance                            which of them would look unusual to a worker
 add_control_items, from_csv,           sources; raises BadItems, storing nothing
 from_captions, from_split,
 install_sentences
@@ -26,7 +26,7 @@ from annotation.quality.controls.authoring import (
 from annotation.quality.controls.captions import from_captions, from_split
 from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem, ControlItemName
-from annotation.quality.controls.likeness import history, strangeness
+from annotation.quality.controls.likeness import Resemblance
 from annotation.quality.controls.pools import (
     control_counts,
     control_pool,

@@ -4,7 +4,7 @@ Source: Hodosh et al. 2013, section 4.3.2: an image of the development set with 
 captions and random ones.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from math import ceil
@@ -64,14 +64,14 @@ def from_captions(
     images), with similar lengths, among those that share no word with the image's captions, except words like
     "the"; if there are none, those that share the fewest. People must check whether one describes it
     nevertheless. If most of these images have marked ones, all are marked, and no others are drawn. No text
-    occurs twice. A page's image has `per_page` captions; with too few images or captions, there are fewer
-    items.
+    occurs twice, except among wrong ones if it does beside images of the campaign. A page's image has
+    `per_page` captions; with too few images or captions, there are fewer items.
     """
     rank = {key: number for number, key in enumerate(draw_sample(images, len(images), seed, "known"))}
     rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=rank))
     rows.sort(key=lambda row: rank[row.key])
     words_of = _caption_words(rows)
-    captions, per_image = _captions_of_campaign(campaign)
+    captions, per_image, repeats = _captions_of_campaign(campaign)
     others = [caption for per_image_captions in words_of.values() for caption in per_image_captions]
     marked = sum(
         any(caption.unrelated for caption in per_image_captions) for per_image_captions in words_of.values()
@@ -88,7 +88,7 @@ def from_captions(
             fitting = [caption for caption in words_of[image.key] if not caption.unrelated]
             # The first of equal texts: people would otherwise see one of them twice.
             true = list({caption.text: caption.name for caption in reversed(fitting)}.values())[::-1]
-            unrelated = _unrelated_captions(image.key, words_of[image.key], drawn, seed)
+            unrelated = _unrelated_captions(image.key, words_of[image.key], drawn, seed, repeats=repeats)
             if kind.about == ABOUT_PAIR:
                 yield from _pairs(kind, purpose, image.key, true, unrelated, seed, min(per_image, MOST_PAIRS))
             else:
@@ -157,28 +157,39 @@ def _caption_words(rows: Sequence[Image]) -> dict[str, list[_CaptionWords]]:
     return captions
 
 
-def _captions_of_campaign(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
-    """Return captions of a campaign, at most ENOUGH; and their usual number per image."""
+def _captions_of_campaign(campaign: Campaign) -> tuple[list[_CaptionWords], int, bool]:
+    """Return captions of a campaign, at most ENOUGH; their usual number per image; and whether an image has
+    the same text twice."""
     items = Item.objects.filter(task__campaign=campaign).order_by("task", "position")
     contents = list(items.values_list("content", "task__image__image")[:ENOUGH])
-    beside: Counter[int] = Counter()
-    names: dict[tuple[int, int], None] = {}
+    beside: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for content, image in contents:
         captions = content["captions"] if "captions" in content else [content["caption"]]
-        beside[content.get("image", image)] += len(captions)
-        names.update(dict.fromkeys((owner, number) for owner, number in captions))
-    rows = Image.objects.filter(pk__in={owner for owner, _ in names})
+        beside[content.get("image", image)] += [(owner, number) for owner, number in captions]
+    rows = Image.objects.filter(pk__in={owner for names in beside.values() for owner, _ in names})
     key_of = {row.pk: row.key for row in rows}
     captions_of = _caption_words(list(rows))
-    chosen = [captions_of[key_of[owner]][number] for owner, number in list(names)[:ENOUGH]]
-    return chosen, round(median(beside.values())) if beside else 2
+    named = {
+        (owner, number): captions_of[key_of[owner]][number]
+        for names in beside.values()
+        for owner, number in names
+    }
+    texts = [[named[name].text for name in dict.fromkeys(names)] for names in beside.values()]
+    repeats = any(len(set(of_image)) < len(of_image) for of_image in texts)
+    return list(named.values())[:ENOUGH], round(median(map(len, beside.values()))) if beside else 2, repeats
 
 
 def _unrelated_captions(
-    image: str, captions: Sequence[_CaptionWords], others: Sequence[_CaptionWords], seed: int
+    image: str,
+    captions: Sequence[_CaptionWords],
+    others: Sequence[_CaptionWords],
+    seed: int,
+    *,
+    repeats: bool = False,
 ) -> Iterator[CaptionName]:
     """Yield captions that do not describe an image, each text once, as long as there are any: those of its
-    own that are marked as unrelated, then some of `others`, which are sorted by length.
+    own that are marked as unrelated, then some of `others`, which are sorted by length; of these, each name
+    once if texts may repeat.
 
     None has the text of one that does.
     """
@@ -200,7 +211,8 @@ def _unrelated_captions(
         near = range(first, min(first + NEAREST, len(left)))
         nearest = left.pop(min(near, key=lambda i: (len(words & left[i].says), abs(i - middle))))
         if nearest.text not in seen:
-            seen.add(nearest.text)
+            if not repeats:
+                seen.add(nearest.text)
             yield nearest.name
         attempt += 1
 

@@ -464,13 +464,8 @@ def _control(cursor: Any, request: _Request, number: int) -> Lease | None:
     instead_of = dispatch.next_task(cursor, holder, kind)
     if instead_of is None:
         return None
-    strange = controls.strangeness(
-        controls.history(worker=holder.worker, campaign=terms.id, kind=kind),
-        image=instead_of.image,
-        content=json.loads(instead_of.content),
-        campaign=terms.id,
-        kind=kind,
-        revision=terms.revision,
+    resemblance = controls.Resemblance(
+        worker=holder.worker, campaign=terms.id, kind=kind, revision=terms.revision
     )
     chosen = choose_control(
         controls.control_pool(terms.id, kind, terms.revision),
@@ -479,7 +474,7 @@ def _control(cursor: Any, request: _Request, number: int) -> Lease | None:
         kind=kind,
         seen=controls.controls_seen(worker=holder.worker, campaign=terms.id, kind=kind),
         measured=controls.control_counts(worker=holder.worker, campaign=terms.id, kind=kind),
-        strange=strange,
+        strange=resemblance.strangeness(image=instead_of.image, content=json.loads(instead_of.content)),
     ).control
     if chosen is None:
         return None
