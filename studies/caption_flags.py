@@ -119,7 +119,7 @@ def flickr30k(data: Path) -> dict[str, list[str]]:
 
 def campaign_of(corpus: Corpus, rng: random.Random) -> list[CollectedCaption]:
     """Return a campaign over `corpus`, image by image."""
-    written = []
+    written: list[CollectedCaption] = []
     for image, texts in corpus.items():
         for writer, text in zip(rng.sample(range(WRITERS), len(texts)), texts, strict=True):
             written.append(CollectedCaption(len(written), image, writer, text))
@@ -320,7 +320,7 @@ def fix(corpus: Corpus, unknown: UnknownWords) -> None:
                     values[f"{FlagReason.OFF_TOPIC} {others}", name] += found
     rows = []
     for (reason, name), found in sorted(values.items()):
-        budget = BUDGET[reason.split()[0]]
+        budget = BUDGET[FlagReason(reason.split()[0])]
         if reason.startswith(FlagReason.OFF_TOPIC):
             value = sorted(found)[int(budget * len(found))]
         else:
@@ -343,9 +343,9 @@ def measure(
             honest = campaign_of(drawn, rng)
             background = reference if which == "Flickr8k" else CaptionBackground(texts_of(honest))
             reasons = reasons_of(honest, background, unknown)
-            for reason in FlagReason:
-                flagged = sum(reason in found for found in reasons.values())
-                counts[f"honest: {reason}"].append((flagged, flagged, len(honest)))
+            for honest_flag in FlagReason:
+                flagged = sum(honest_flag in found for found in reasons.values())
+                counts[f"honest: {honest_flag}"].append((flagged, flagged, len(honest)))
             counts["honest: any"].append((len(reasons), len(reasons), len(honest)))
             for reason, tamper in TAMPERING.items():
                 captions = list(honest)

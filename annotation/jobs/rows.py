@@ -137,7 +137,10 @@ def _queued(
 
 def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Account | None) -> Job:
     """Queue a job that runs an operation, for the corpus or campaign of the `row` to which its permission
-    applies; raises what the operation checks before its job begins."""
+    applies, else for the one that its request names; raises what the operation checks before its job
+    begins."""
+    if row is None and hasattr(request, "row"):
+        row = request.row()
     if operation.before_job is not None:
         request = operation.before_job(request, OperationContext(actor))
     campaign = row if isinstance(row, Campaign) else None

@@ -32,11 +32,11 @@ _OF_CATEGORY = {
     "mentions_per_chain": (_("mentions per chain"), False),
     "boxes_per_chain": (_("boxes per chain"), False),
     "words_per_mention": (_("words per mention"), False),
-    "images": (_("% of images"), True),
-    "one_box": (_("% with one box"), True),
-    "several_boxes": (_("% with several boxes"), True),
-    "no_box": (_("% without a box"), True),
-    "several_mentions": (_("% with several mentions"), True),
+    "images": (_("images, %"), True),
+    "one_box": (_("with one box, %"), True),
+    "several_boxes": (_("with several boxes, %"), True),
+    "no_box": (_("without a box, %"), True),
+    "several_mentions": (_("with several mentions, %"), True),
 }
 _BY_IMAGE = {
     "images": _("images"),
@@ -53,16 +53,16 @@ _OF_CAPTIONS = {
     "shortest": (_("tokens of the shortest"), False),
     "longest": (_("tokens of the longest"), False),
     "vocabulary": (_("different words"), False),
-    "without_verb": (_("% without a verb"), True),
-    "static_verbs": (_("% whose only verbs are sit, stand, wear, look"), True),
-    "overlap": (_("% of words shared by captions of an image"), True),
+    "without_verb": (_("without a verb, %"), True),
+    "static_verbs": (_("only sit, stand, wear or look, %"), True),
+    "overlap": (_("words shared by captions of an image, %"), True),
 }
 _COST = {
     "judgments": (_("judgments"), False),
     "per_image": (_("per image"), False),
     "per_mention": (_("per mention"), False),
-    "control_overhead": (_("% more for control items"), True),
-    "double_check_overhead": (_("% more for double checks"), True),
+    "control_overhead": (_("more for control items, %"), True),
+    "double_check_overhead": (_("more for double checks, %"), True),
     "paid_minutes": (_("paid minutes"), False),
 }
 

@@ -27,8 +27,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from itertools import islice
-from math import ceil, log
+from itertools import chain, islice
+from math import ceil, fsum, log
 from typing import Any
 
 from phrasebox.text.stems import stems
@@ -54,8 +54,9 @@ _LETTERS, _CHANCE = 4, 24
 #: Images that a background needs before it tells anything, those from which on it is large, and the most that
 #: it reads.
 LEAST_BACKGROUND, LARGE_BACKGROUND, MOST_BACKGROUND = 200, 2_000, 8_192
-#: Earlier captions of a writer with a sequence of letters that are compared, the newest ones.
-_NEWEST = 32
+#: Earlier captions of a writer with a sequence of letters that are compared, the newest ones; how many of its
+#: rare sequences a caption must share with another to be compared; and captions that say which are rare.
+_NEWEST, _SHARED, _SAMPLED = 32, 6, 200
 #: Words that say nothing of an image, besides stop words.
 _EMPTY = frozenset(
     stems(
@@ -161,18 +162,25 @@ def repeated_captions(
 ) -> list[RaisedFlag]:
     """Return the flags of one writer's captions that are like an earlier one on another image."""
     ordered = sorted(captions, key=lambda caption: caption.number)
-    frequency = Counter(grams for caption in ordered for grams in _grams(caption.text))
+    sample = ordered[:: 1 + len(ordered) // _SAMPLED]
+    frequency = Counter(chain.from_iterable(_grams(caption.text) for caption in sample))
+    ranks: dict[str, tuple[int, str]] = {}
     same: dict[frozenset[str], list[CollectedCaption]] = defaultdict(list)
-    index: dict[str, deque[CollectedCaption]] = defaultdict(lambda: deque(maxlen=_NEWEST))
+    index: dict[str, deque[int]] = {}
     flags = []
-    for caption in ordered:
+    for position, caption in enumerate(ordered):
         grams = _grams(caption.text)
-        # No text with fewer sequences in common is like it enough, so one of those beyond is shared.
+        for gram in grams.difference(ranks):
+            ranks[gram] = (frequency[gram], gram)
+        # No text with fewer sequences in common is like it enough, so of the rarest, as many more than those
+        # that may differ, `shared` are in common.
         needed = ceil(thresholds.repeated * (len(grams) + _CHANCE) / (2 - thresholds.repeated) - 1e-9)
-        rare = sorted(grams, key=lambda gram: (frequency[gram], gram))[: max(0, len(grams) - needed + 1)]
+        shared = max(1, min(_SHARED, needed))
+        rare = sorted(grams, key=ranks.__getitem__)[: max(0, len(grams) - needed + shared)]
         before = same[grams]
-        candidates = {other.number: other for gram in rare for other in index[gram]}
-        best = _most_alike(caption, [*before, *candidates.values()])
+        votes = Counter(chain.from_iterable(index[gram] for gram in rare if gram in index))
+        candidates = [ordered[other] for other, number in votes.items() if number >= shared]
+        best = _most_alike(caption, [*before, *candidates])
         if best is not None and best[0] >= thresholds.repeated:
             flags.append(
                 RaisedFlag(caption.number, FlagReason.REPEATED, best[0], thresholds.repeated, best[1].number)
@@ -181,7 +189,7 @@ def repeated_captions(
         if len(before) < 2 and all(other.image != caption.image for other in before):
             before.append(caption)
             for gram in rare:
-                index[gram].append(caption)
+                index.setdefault(gram, deque(maxlen=_NEWEST)).append(position)
     return flags
 
 
@@ -243,7 +251,8 @@ class CaptionBackground:
             return 1.0
         there = [max(map(self._row(word, known).__getitem__, others)) for word in words]
         back = [max(map(self._row(other, known).__getitem__, words)) for other in others]
-        return (sum(there) / len(there) + sum(back) / len(back)) / 2
+        # Exact sums: the order of a set must not change the result.
+        return (fsum(there) / len(there) + fsum(back) / len(back)) / 2
 
     def _row(self, word: str, known: int) -> "_Associations":
         rows = self._rows[known]

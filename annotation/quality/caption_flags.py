@@ -3,13 +3,15 @@
 An image's captions are flagged anew when the image has changed: after a new caption, a changed, withdrawn or
 restored one. With them all captions of their writers are, for what is repeated. So the flags of a campaign
 depend on its captions only, and not on when they were counted; but for those by the background, which grows.
+In a large campaign flags wait until enough has changed.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
+from datetime import timedelta
 from typing import NamedTuple
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from annotation.common import database
 from annotation.models import Campaign, Caption, CaptionFlag, Judgment, OpenImage
@@ -27,7 +29,10 @@ from annotation.selectors.caption_flags import caption_kinds, captions_written
 from annotation.selectors.spelling import unknown_words
 
 #: Images whose captions are flagged in one run; the rest waits.
-IMAGES_AT_ONCE = 1_000
+IMAGES_AT_ONCE = 2_000
+#: Where more images than these are flagged, flags wait until this share of them has changed, but no longer
+#: than this: all captions of the writers are read.
+MANY_IMAGES, WORTH_A_RUN, FLAGGED_WITHIN = 1_000, 0.05, timedelta(hours=1)
 #: Captions of an image that a background reads, on average.
 _CAPTIONS_OF_AN_IMAGE = 5
 
@@ -35,11 +40,11 @@ _CAPTIONS_OF_AN_IMAGE = 5
 class _Stored(NamedTuple):
     """A flag as it is stored."""
 
-    judgment: int
+    judgment_id: int
     reason: str
     value: float
     threshold: float
-    similar_to: int | None
+    similar_to_id: int | None
 
 
 def flag_captions(campaign: Campaign) -> int:
@@ -49,7 +54,7 @@ def flag_captions(campaign: Campaign) -> int:
     images = OpenImage.objects.filter(campaign=campaign)
     changed = images.exclude(version=F("flags_version")).order_by("pk")
     behind = dict(changed.values_list("pk", "version")[:IMAGES_AT_ONCE])
-    if not behind:
+    if not behind or _waits(images, len(behind)):
         return 0
     background = _background(campaign)
     flagged_before = images.filter(flags_version__gt=0).exclude(pk__in=behind)
@@ -63,6 +68,17 @@ def flag_captions(campaign: Campaign) -> int:
     about |= Q(judgment__worker__in=writers, reason=FlagReason.REPEATED)
     _replace(campaign, about, flags, behind)
     return len(behind)
+
+
+def _waits(images: QuerySet[OpenImage], changed: int) -> bool:
+    """Whether more changes are awaited."""
+    flagged = images.filter(flags_version__gt=0).count()
+    if flagged <= MANY_IMAGES or changed >= min(IMAGES_AT_ONCE, WORTH_A_RUN * flagged):
+        return False
+    long_ago = images.exclude(version=F("flags_version")).filter(
+        changed_at__lt=database.now() - FLAGGED_WITHIN
+    )
+    return not long_ago.exists()
 
 
 def _within_images(
@@ -96,7 +112,7 @@ def _captions(campaign: Campaign, which: Q) -> Iterable[CollectedCaption]:
     for number, image, writer, content, seconds in rows.values_list(
         "pk", "image__image", "worker", "content", "assignment__seconds"
     ):
-        if text := content.get("text"):
+        if content and (text := content.get("text")):
             measured = 0.0 if campaign.simulated else seconds or 0.0
             yield CollectedCaption(number, image, writer, text, measured, content.get("pasted", 0.0))
 
@@ -123,21 +139,11 @@ def _replace(campaign: Campaign, about: Q, flags: Iterable[RaisedFlag], images: 
         versions[version].append(image)
     with database.writing():
         rows = CaptionFlag.objects.filter(about, campaign=campaign)
-        old = {
-            _Stored(*values[:-1]): values[-1]
-            for values in rows.values_list("judgment", "reason", "value", "threshold", "similar_to", "pk")
-        }
+        old = {_Stored._make(getattr(row, name) for name in _Stored._fields): row.pk for row in rows}
         CaptionFlag.objects.filter(pk__in=[pk for flag, pk in old.items() if flag not in new]).delete()
         CaptionFlag.objects.bulk_create(
             [
-                CaptionFlag(
-                    campaign=campaign,
-                    judgment_id=flag.judgment,
-                    reason=flag.reason,
-                    value=flag.value,
-                    threshold=flag.threshold,
-                    similar_to_id=flag.similar_to,
-                )
+                CaptionFlag(campaign=campaign, **flag._asdict())
                 for flag in sorted(new - old.keys(), key=lambda flag: flag[:2])
             ],
             batch_size=500,

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, OneOf, OperationContext, Pages, invalid
-from annotation.models import AnswerReview, Campaign, CaptionFlag, Control, Judgment, OpenImage
+from annotation.models import AnswerReview, Assignment, Campaign, CaptionFlag, Control, Judgment, OpenImage
 from annotation.protocol import questions as q
 from annotation.selectors.answers import answer_details
 from annotation.selectors.caption_flags import FLAG_LABELS
@@ -183,9 +183,11 @@ def _about(campaign: Campaign, key: str) -> Q:
     image = campaign.corpus.images.filter(key=key).first() if "\0" not in key else None
     if image is None:
         raise invalid("image", "unknown", kind=_("image"), value=key)
-    opened = OpenImage.objects.filter(campaign=campaign, image=image).values("pk")
-    controls = Control.objects.filter(campaign=campaign, image=image).values("pk")
-    return Q(image__in=opened) | Q(image__isnull=True, assignment__control__in=controls)
+    # Numbers, and not subqueries: the database then uses an index for each.
+    opened = OpenImage.objects.filter(campaign=campaign, image=image).values_list("pk", flat=True)
+    controls = Control.objects.filter(campaign=campaign, image=image)
+    answers = Assignment.objects.filter(control__in=controls).values_list("pk", flat=True)
+    return Q(image__in=list(opened)) | Q(assignment__in=list(answers))
 
 
 def _midnight(day: date) -> datetime:

@@ -133,3 +133,19 @@ def test_a_worker_with_many_flags_is_an_alarm(capsys: pytest.CaptureFixture[str]
     assert "flagged_captions" in json.dumps(json.loads(capsys.readouterr().out))
     TrustState.objects.filter(worker=lazy).update(blocked=True)
     assert "flagged_captions" not in {alarm.code for alarm in monitoring.alarms(campaign)}
+
+
+def test_a_large_campaign_waits_until_enough_has_changed(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ann,) = workers(1)
+    write(campaign, ann, *TEXTS[:3])
+    assert caption_flags.flag_captions(campaign) == 3
+    monkeypatch.setattr(caption_flags, "MANY_IMAGES", 2)
+    monkeypatch.setattr(caption_flags, "WORTH_A_RUN", 0.5)
+    write(campaign, ann, TEXTS[3])
+    assert caption_flags.flag_captions(campaign) == 0
+    OpenImage.objects.update(changed_at=F("changed_at") - 2 * caption_flags.FLAGGED_WITHIN)
+    assert caption_flags.flag_captions(campaign) == 1
+    OpenImage.objects.filter(flags_version__gt=0).update(version=F("version") + 1)
+    assert caption_flags.flag_captions(campaign) == 4

@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from annotation.models import AuditEntry, Campaign
 
-#: Maximum age of cached figures in seconds: at the size of Flickr30k, counting them takes seconds.
+#: Maximum age of cached figures in seconds, and for each second of counting: at the size of Flickr30k, some
+#: figures take seconds.
 _CACHE_SECONDS = 60
 #: Figures that take less time, in seconds, are not cached.
 SLOW = 0.05
@@ -32,7 +33,8 @@ class Counted(Generic[_T]):
 def cached_figure(
     campaign: Campaign, what: str, count: Callable[[], _T], *, fresh: bool, seconds: int = _CACHE_SECONDS
 ) -> _T:
-    """Return `count()`, or its result of at most `seconds` ago; `fresh` counts again in any case.
+    """Return `count()`, or its result of at most `seconds` ago (longer if counting takes more than a second);
+    `fresh` counts again in any case.
 
     Figures that are counted quickly are not cached, and an act of a researcher or reviewer invalidates them:
     only answers may be newer. `counted_at` returns their time.
@@ -42,8 +44,9 @@ def cached_figure(
     if cached is None:
         began, at = time.perf_counter(), timezone.now()
         cached = Counted(at, count())
-        if time.perf_counter() - began >= SLOW:
-            cache.set(name, cached, seconds)
+        took = time.perf_counter() - began
+        if took >= SLOW:
+            cache.set(name, cached, max(seconds, _CACHE_SECONDS * took))
         else:
             cache.delete(name)
     return cached.value

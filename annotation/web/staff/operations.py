@@ -173,6 +173,7 @@ def _page(
         job_line(job, leads=f"?job={job.pk}" if tabled and job.state == Job.DONE else "") for job in newest
     ]
     about = {"operation": operation, "form": form, "jobs": lines, "following": _next(request), **more}
+    about["live"] = any(line.live for line in lines)
     if tabled:
         about |= _of_job(request, operation, form.account)
     return render(request, "operations/operation.html", about, status=status)
