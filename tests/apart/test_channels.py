@@ -326,6 +326,29 @@ def test_known_images_of_a_page_have_as_many_captions_as_those_of_any_page():
     assert TrustState.objects.get(worker=worker).known >= 6
 
 
+def test_a_control_image_of_a_page_is_as_large_as_the_image_in_whose_place_it_comes():
+    """Chosen to make up for earlier pages, they differed less from these than images of tasks did."""
+    campaign = a_campaign("relevance", PAGE)
+    for number, image in enumerate(campaign.corpus.images.order_by("pk")):
+        Image.objects.filter(pk=image.pk).update(width=(500, 375)[number % 2], height=(375, 500)[number % 2])
+    displayed_image.cache_clear()
+    likeness._pool.cache_clear()
+    campaign.refresh_from_db()
+    seen = controls.Resemblance(
+        worker=ann()[1].pk, campaign=campaign.pk, kind=RELEVANCE, revision=campaign.revision
+    )
+    # Their tasks were about images of both sizes; now one comes again and again.
+    of_pool = likeness._pool(campaign.pk, RELEVANCE, campaign.revision)
+    seen._tasks += map(seen._numbers, of_pool.images, of_pool.looks)
+    widths = dict(campaign.corpus.images.values_list("pk", "width"))
+    image = next(iter(widths))
+    for _ in range(6):
+        strange = seen.strangeness(image=image, content={})
+        chosen = min(of_pool.rows, key=strange)
+        seen.add(chosen)
+        assert widths[of_pool.images[of_pool.rows[chosen]]] == widths[image]
+
+
 def test_wrong_captions_of_control_items_are_those_that_the_campaign_asks_about():
     """What stood beside known images only, or was shorter than all others, told them."""
     campaign = a_campaign("graded", TRUSTING)

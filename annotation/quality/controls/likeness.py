@@ -38,6 +38,8 @@ LOOK_BACK, LOOKED_AT_OF_KIND = 300, 60
 OF_A_TEST = 1000.0
 #: Weights against having seen an image: a standard deviation of the looks; one word more in each caption.
 LOOKS_WEIGHT, WORDS_WEIGHT = 0.15, 0.1
+#: Weight of the difference from the image in whose place a control image of a page comes.
+ONE_BY_ONE = 10.0
 #: Words are counted in this number of groups.
 WORD_GROUPS = 16
 
@@ -97,6 +99,9 @@ class Resemblance:
         recurrences = {image: self._recurrence(image) for image in set(self._pool.images)}
         seen = np.array([recurrences[image] for image in self._pool.images]).reshape(-1, 4)
         unusual = unusual_among(np.hstack([seen, self._pool.looks]), [*self._tasks, expected], self._controls)
+        if is_page(self._kind):
+            # One by one, so that the images of a page differ from each other as those of tasks do.
+            unusual = unusual + ONE_BY_ONE * np.abs(self._pool.looks - expected[4:]).sum(axis=1)
 
         def strange(control: str) -> float:
             row = self._pool.rows.get(control)
