@@ -3,7 +3,7 @@
     python -m tests.run [--slow] [--nothing-left-out] [--reach FOLDER] [what pytest takes]
 
 `tests/databases.py` defines which test runs on which database. On SQLite pytest-xdist divides the files among
-one process per core plus two: tests wait for browsers and servers. PostgreSQL is started for the run and
+one process per core plus one: tests wait for browsers and servers. PostgreSQL is started for the run and
 stopped after it; its tests' output is shown when the others have finished. At the end the run prints the ten
 slowest tests of each side, its duration, and all failed tests again. `--slow` also runs the slow tests, and
 all tests on both databases, with more examples and in every theme. Exit status 0 means that all tests ran and
@@ -97,7 +97,7 @@ def main() -> int:
                         str(options.reach.resolve() / side),
                     ]
                 elif side == SQLITE:
-                    pytest_options[:0] = ["-n", str((os.cpu_count() or 1) + 2), *BY_FILE]
+                    pytest_options[:0] = ["-n", str((os.cpu_count() or 1) + 1), *BY_FILE]
                 return pytest_options
 
             output = stack.enter_context(tempfile.TemporaryFile())

@@ -71,7 +71,8 @@ def _imported_layer_rows(result: layer_imports.ImportedLayer) -> list[tuple[str,
 
 def _imported_layer_tables(result: layer_imports.ImportedLayer) -> dict[str, Table]:
     head = [str(_("imported")), str(_("number"))]
-    return {"": Table(head, _imported_layer_rows(result), basis=FigureBasis())}
+    basis = FigureBasis(notes=(f"Layer {result.layer} of corpus {result.corpus}.",))
+    return {"": Table(head, _imported_layer_rows(result), basis=basis)}
 
 
 def _problems_in_words(problems: Sequence[SourceProblem], *, skipped: bool, dry_run: bool) -> str:

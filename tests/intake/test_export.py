@@ -31,8 +31,9 @@ pytestmark = pytest.mark.django_db
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Return the files of a dataset, without the datasheet of an export."""
-    files = [file for file in folder.rglob("*") if file.is_file() and "datasheet" not in file.name.lower()]
+    """Return the files of a dataset, without the card of an export."""
+    card = ("README.md", "datasheet.json")
+    files = [file for file in folder.rglob("*") if file.is_file() and file.name not in card]
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
