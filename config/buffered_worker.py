@@ -87,13 +87,14 @@ class BufferedWorker(ThreadWorker):
         self._looked = 0.0
         #: Until when the next connection is left to processes with fewer; None: it is accepted.
         self._others_until: float | None = None
+        # In the master: processes that begin to serve earlier already know of this one.
+        self._count()
 
     # The loop -----------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Serve until the master stops it; then finish the requests that have begun."""
         queue = self.method_queue
-        self._count()
         self.poller.register(queue.fileno(), selectors.EVENT_READ, queue.run_callbacks)
         self.set_accept_enabled(True)
         # While a page computes, a call gets the interpreter back this soon after each SQL statement.

@@ -44,6 +44,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 WORKERS = 64
 TICK = os.sysconf("SC_CLK_TCK")
 PROCESSES = {"postgresql": 3, "sqlite": 2}
+SETTLE = 3.0
 ENVIRONMENT = {
     "PHRASEBOX_ENV": "production",
     "SECRET_KEY": "known-to-this-benchmark-alone-0123456789-0123456789-abcdefghij",
@@ -144,6 +145,7 @@ def serving(store: Store, name: str, *, jobs: bool) -> Iterator[tuple[int, int]]
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         try:
             services.until_it_answers(port, process)
+            time.sleep(SETTLE)  # until all processes accept connections
             yield port, process.pid
         finally:
             process.send_signal(signal.SIGTERM)
