@@ -94,7 +94,7 @@ def test_how_a_sentence_is_written_is_measured(work: Campaign, open_page: Open):
     content = Judgment.objects.get().content
     assert content is not None and content.pop("text") == RIGHT
     assert content.pop("pasted") == len(rest)
-    assert 0 <= content.pop("first_key") < 60 and 0 < content.pop("typing") < 60
+    assert 0 <= content.pop("first_key") < 60 and 0.15 < content.pop("typing") < 60
     assert not content
 
 
