@@ -329,8 +329,8 @@ def test_known_images_of_a_page_have_as_many_captions_as_those_of_any_page():
 def test_a_control_image_of_a_page_is_as_large_as_the_image_in_whose_place_it_comes():
     """Chosen to make up for earlier pages, they differed less from these than images of tasks did."""
     campaign = a_campaign("relevance", PAGE)
-    for number, image in enumerate(campaign.corpus.images.order_by("pk")):
-        Image.objects.filter(pk=image.pk).update(width=(500, 375)[number % 2], height=(375, 500)[number % 2])
+    for number, row in enumerate(campaign.corpus.images.order_by("pk")):
+        Image.objects.filter(pk=row.pk).update(width=(500, 375)[number % 2], height=(375, 500)[number % 2])
     displayed_image.cache_clear()
     likeness._pool.cache_clear()
     campaign.refresh_from_db()
