@@ -20,7 +20,7 @@ from pydantic import Field
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.operations import FieldError, Help, Invalid, OneOf, OperationContext
-from annotation.models import Account, AnswerReview, Campaign, Judgment, Worker, WorkerMessage
+from annotation.models import Account, AnswerReview, Campaign, Control, Judgment, Worker, WorkerMessage
 from annotation.moderation import recomputing
 from annotation.moderation.control_items import lock_campaigns, names_of_items
 from annotation.protocol.kinds import kind_of
@@ -130,6 +130,7 @@ def review_answers(request: ReviewAnswersRequest, context: OperationContext) -> 
     if images:
         if request.decision == AnswerReview.REJECTED:
             controls = recomputing.promoted_with(campaign, rows, campaign.kinds)
+            retired += Control.objects.filter(pk__in=controls).select_related("image").order_by("pk")
             retire_control_items(campaign=campaign, controls=controls, actor=context.actor)
         raise_revision(campaign)
         drawers = recomputing.recompute_drawers(campaign, rows)

@@ -1,8 +1,8 @@
 """Images, boxes and control items after answers stopped counting, or count again.
 
 An answer is withdrawn for up to three reasons: its worker's answers of the kind are (`worker_status`), it is
-a person's second answer to a question (`joining`), a reviewer rejected it (`answer_reviews`). Whoever ends
-one reason leaves the others.
+a person's second answer to a question (`joining`), a reviewer rejected it (`answer_reviews`). An act that
+ends one of these reasons does not change the others.
 """
 
 from collections import defaultdict

@@ -237,10 +237,10 @@ class CaptionBackground:
             there &= self.images_with.get(stem, 0)
             if not there:
                 return 0.0
-        own = self._number.get(image)
-        if own is None:
+        number = self._number.get(image)
+        if number is None:
             return there.bit_count() / self.images
-        return (there.bit_count() - (there >> own & 1)) / max(1, self.images - 1)
+        return (there.bit_count() - (there >> number & 1)) / max(1, self.images - 1)
 
     def agreement(self, words: Iterable[str], others: Iterable[str], image: Hashable = None) -> float:
         """Return how far the stems of a caption and those of an image's other captions account for each

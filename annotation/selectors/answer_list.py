@@ -16,9 +16,9 @@ from annotation.protocol import questions as q
 from annotation.selectors.answers import answer_details
 from annotation.selectors.caption_flags import FLAG_LABELS
 from annotation.selectors.corpora import CampaignRequest
-from annotation.selectors.shown_questions import images_in, shown_contents, shown_image
+from annotation.selectors.shown_questions import shown_with
 from annotation.selectors.workers.choosing import Pseudonym, QuestionKind, check_kind, worker_id
-from annotation.task_types.displayed import DisplayedImage, displayed_images
+from annotation.task_types.displayed import DisplayedImage
 
 #: Number of answers on a page.
 ANSWERS_PER_PAGE = 30
@@ -158,10 +158,7 @@ def answer_page(
 def with_images(rows: Iterable[Judgment]) -> list[AnswerWithImage]:
     """Return answers with what was shown; three queries at most."""
     page = list(rows)
-    contents = shown_contents(page)
-    image_of = {row.pk: image for row in page if (image := shown_image(row)) is not None}
-    beside = {image for content in contents.values() for image in images_in(content)}
-    images = displayed_images(beside | set(image_of.values()))
+    contents, image_of, images = shown_with(page)
     return [
         AnswerWithImage(row, images.get(image_of.get(row.pk, 0)), contents.get(row.pk, {})) for row in page
     ]

@@ -5,6 +5,7 @@ from typing import Any
 
 from annotation.models import Item, Judgment
 from annotation.protocol.kinds import is_page
+from annotation.task_types.displayed import DisplayedImage, displayed_images
 
 
 def shown_image(row: Judgment) -> int | None:
@@ -28,6 +29,17 @@ def shown_contents(rows: Sequence[Judgment]) -> dict[int, Mapping[str, Any]]:
             control, task = row.assignment.control, row.assignment.task_id
             contents[row.pk] = control.content if control is not None else of_task.get(task or 0, {})
     return contents
+
+
+def shown_with(
+    rows: Sequence[Judgment],
+) -> tuple[dict[int, Mapping[str, Any]], dict[int, int], dict[int, DisplayedImage]]:
+    """Return the content and the image of each answer, by the answer's id, and all images shown, by their
+    own; three queries at most."""
+    contents = shown_contents(rows)
+    image_of = {row.pk: image for row in rows if (image := shown_image(row)) is not None}
+    beside = {image for content in contents.values() for image in images_in(content)}
+    return contents, image_of, displayed_images(beside | set(image_of.values()))
 
 
 def images_in(content: Mapping[str, Any]) -> Iterator[int]:

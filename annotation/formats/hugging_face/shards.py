@@ -44,7 +44,7 @@ class HuggingFace(Format):
     key = "huggingface"
     title = "Hugging Face dataset (Parquet shards with the pictures, and a dataset card); export only"
     writes = True
-    loading = 'from datasets import load_dataset\nsplits = load_dataset(".")'
+    loading = "import datasets, os\nsplits = datasets.load_dataset(os.getcwd())"
     holds_pictures = True
     says = ALL_CONTENTS
 

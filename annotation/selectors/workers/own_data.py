@@ -31,9 +31,9 @@ from annotation.models import (
 from annotation.protocol import kinds
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.work import MICROS
-from annotation.selectors.shown_questions import images_in, shown_contents, shown_image
+from annotation.selectors.shown_questions import shown_with
 from annotation.task_types.base import TASK_TYPES
-from annotation.task_types.displayed import DisplayedImage, displayed_images
+from annotation.task_types.displayed import DisplayedImage
 
 #: Number of answers read at a time; a page shows about 60 images, which are read with it.
 _PAGE = 100
@@ -157,10 +157,7 @@ def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
     )
     rows = judgments.order_by("pk").iterator(chunk_size=_PAGE)
     while page := list(islice(rows, _PAGE)):
-        contents = shown_contents(page)
-        image_of = {row.pk: image for row in page if (image := shown_image(row)) is not None}
-        beside = {image for content in contents.values() for image in images_in(content)}
-        images = displayed_images(beside | set(image_of.values()))
+        contents, image_of, images = shown_with(page)
         for row in page:
             about = images[image_of[row.pk]] if row.pk in image_of else None
             yield _answer(row, contents.get(row.pk, {}), about, images)
