@@ -145,12 +145,12 @@ def reviews(walk: Walk, ada: Page, writers: list[Page]) -> int:
         ada.get_by_role("button", name="Accept those chosen").click()
         expect(ada.get_by_role("status")).to_contain_text("reviewed")
     walk.picture(ada, "reviewed")
-    told = [writer for writer in (*writers, extra) if _rejection(writer)]
-    assert 1 <= len(told) <= REJECTED
+    informed = [writer for writer in (*writers, extra) if _rejection(walk, writer)]
+    assert 1 <= len(informed) <= REJECTED
     return again
 
 
-def _rejection(writer: Page) -> bool:
+def _rejection(walk: Walk, writer: Page) -> bool:
     """Whether a writer reads why sentences were rejected; a reply is sent with each message."""
     writer.goto("/tasks/")
     messages = writer.locator(".researcher-message")
@@ -161,6 +161,7 @@ def _rejection(writer: Page) -> bool:
         expect(message).to_contain_text("This is not in the picture.")
         message.get_by_text("Reply", exact=True).click()
         message.get_by_label("Your reply").fill("It is, behind the tree.")
+        walk.picture(writer, "rejection")
         message.get_by_role("button", name="I have read this").click()
     expect(messages).to_have_count(0)
     return number > 0

@@ -1,4 +1,4 @@
-"""Flags of captions: what is found after edits, and what is left alone."""
+"""Flags of captions: what is raised after edits, and what is left alone."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def edited(words: list[str], edits: int, rng: random.Random) -> str:
 
 
 def flags(*captions: CollectedCaption, **also) -> dict[int, set[str]]:
-    found: dict[int, set[str]] = {}
+    raised: dict[int, set[str]] = {}
     for flag in caption_flags(captions, **also):
-        found.setdefault(flag.caption, set()).add(flag.reason)
-    return found
+        raised.setdefault(flag.caption, set()).add(flag.reason)
+    return raised
 
 
 @FEW
@@ -60,8 +60,8 @@ def test_a_long_caption_with_up_to_two_words_edited_or_turned_around_is_like_it(
         text = " ".join((later := text.split())[cut:] + later[:cut])
     first = CollectedCaption(1, "a", "ann", " ".join(words))
     copies = (CollectedCaption(2, "a", "bob", text), CollectedCaption(3, "b", "ann", text))
-    found = flags(first, *copies)
-    assert 1 not in found and FlagReason.COPIED in found[2] and FlagReason.REPEATED in found[3]
+    raised = flags(first, *copies)
+    assert 1 not in raised and FlagReason.COPIED in raised[2] and FlagReason.REPEATED in raised[3]
     # Neither on another's image nor of another's words, and nobody copies or repeats within an own image.
     apart = flags(first, CollectedCaption(2, "b", "bob", text), CollectedCaption(3, "a", "ann", text))
     assert not apart
@@ -113,8 +113,8 @@ def test_a_caption_of_another_topic_is_off_topic_wherever_it_stands() -> None:
         texts[position] = images["i1"][0].removeprefix("people ")
         captions = [CollectedCaption(n, "i0", n, text) for n, text in enumerate(texts)]
         for there in range(2, 6):
-            found = flags(*captions[:there], background=background)
-            off = {number for number, reasons in found.items() if FlagReason.OFF_TOPIC in reasons}
+            raised = flags(*captions[:there], background=background)
+            off = {number for number, reasons in raised.items() if FlagReason.OFF_TOPIC in reasons}
             # Of two captions nobody knows which is wrong: the later one is looked at.
             assert off == ({1} if there == 2 and position < 2 else {position} & set(range(there)))
         assert FlagReason.OFF_TOPIC not in flags(captions[position], background=background).get(position, ())
@@ -164,8 +164,8 @@ def test_length_spelling_speed_and_what_was_pasted() -> None:
         CollectedCaption(4, 4, 4, "zzz " * 5, pasted=9),
         CollectedCaption(5, 5, 5, "abc " * 5, pasted=10),
     ]
-    found = flags(*captions, unknown_words=lambda text: text.count("zzz"))
-    assert found == {
+    raised = flags(*captions, unknown_words=lambda text: text.count("zzz"))
+    assert raised == {
         0: {FlagReason.LENGTH},
         1: {FlagReason.LENGTH},
         2: {FlagReason.FAST},
