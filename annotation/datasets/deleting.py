@@ -7,30 +7,17 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.by_name import declared_by_apps, function_named
 from annotation.common.locks import Busy, locked_folder
 from annotation.datasets.intake import being_imported, sweep_corpus
 from annotation.models import Account, Corpus, Job
 from phrasebox.errors import PhraseboxError
 
-#: Other uses of a corpus, besides rows: each is called with its name, and returns a sentence, or "".
-_USES: list[Callable[[str], str]] = []
-
-
-def add_corpus_use(use: Callable[[str], str]) -> None:
-    """Register `use`, which is called with a corpus's name before it is deleted, and returns what depends on
-    it, or ""."""
-    _USES.append(use)
-
-
-#: Each removes incomplete results of killed processes for a corpus, and raises Busy while one is being
-#: written.
-_CLEANERS: list[Callable[[Corpus], object]] = []
-
-
-def add_corpus_cleaner(cleaner: Callable[[Corpus], object]) -> None:
-    """Register `cleaner`, which is called before a corpus is deleted: it removes incomplete results for it,
-    and raises Busy while one is being written. Rows that are not `published` do not prevent deletion."""
-    _CLEANERS.append(cleaner)
+#: Attributes of AppConfigs: dotted names of functions. A use of a corpus, besides rows, is called with its
+#: name before it is deleted, and returns what depends on it, or "". A cleaner is called with its row: it
+#: removes incomplete results of killed processes, and raises Busy while one is being written; rows that are
+#: not `published` do not prevent deletion.
+CORPUS_USES, CORPUS_CLEANERS = "corpus_uses", "corpus_cleaners"
 
 
 def why_corpus_kept(corpus: Corpus) -> str:
@@ -44,7 +31,7 @@ def why_corpus_kept(corpus: Corpus) -> str:
                 rows = rows.filter(published=True)  # incomplete rows are deleted with the corpus
             if rows.exists():
                 using.append(str(model._meta.verbose_name_plural))
-    using += filter(None, (use(corpus.name) for use in _USES))
+    using += filter(None, (function_named(use)(corpus.name) for use in declared_by_apps(CORPUS_USES)))
     if using:
         return _("these depend on it: %(what)s; delete them first") % {"what": ", ".join(sorted(using))}
     if Job.objects.filter(corpus=corpus, state__in=Job.LIVE).exists():
@@ -95,8 +82,8 @@ def remove_half_written(corpus: Corpus) -> None:
     if why_corpus_kept(corpus):
         return
     try:
-        for clean in _CLEANERS:
-            clean(corpus)
+        for cleaner in declared_by_apps(CORPUS_CLEANERS):
+            function_named(cleaner)(corpus)
     except Busy as busy:
         about = {"name": corpus.name, "why": str(busy)}
         raise PhraseboxError(_("corpus “%(name)s” cannot be deleted: %(why)s") % about) from busy
