@@ -14,7 +14,18 @@ from tests.house.product import PATIENCE, REPOSITORY, environment, manage
 
 #: Packages that take long to load, and our modules that load all others.
 HEAVY = {
-    *("cv2", "gensim", "h5py", "HanTa", "matplotlib", "numba", "onnxruntime", "pyarrow", "scipy", "torch"),
+    *(
+        "celery.app",
+        "cv2",
+        "gensim",
+        "h5py",
+        "matplotlib",
+        "numba",
+        "onnxruntime",
+        "pyarrow",
+        "scipy",
+        "torch",
+    ),
     *("annotation.api.rest.views", "config.urls"),
 }
 
@@ -31,7 +42,7 @@ def test_a_command_loads_only_what_it_needs(tmp_path: Path) -> None:
     command = [sys.executable, "-X", "importtime", str(REPOSITORY / "manage.py"), "score_run", "anything"]
     done = launcher.run(command, env=environment(tmp_path, {}), timeout=PATIENCE, fresh=True)
     loaded = set(re.findall(r"^import time: .*\| +(\S+)$", done.stderr, re.M))
-    assert "evaluation.operations.runs" in loaded and "run manage.py migrate" in done.stderr
+    assert "evaluation.services.runs.figures" in loaded and "run manage.py migrate" in done.stderr
     assert not loaded & HEAVY
 
 
