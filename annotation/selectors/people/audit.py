@@ -25,7 +25,14 @@ _ACTS: dict[str, tuple[str, ...]] = {
     ),
     "tokens": ("make_token", "revoke_token"),
     "corpora": (
-        *("import_corpus", "publish_captions", "delete_corpus", "withdraw_picture", "set_licence"),
+        *(
+            "import_corpus",
+            "add_images",
+            "publish_captions",
+            "delete_corpus",
+            "withdraw_picture",
+            "set_licence",
+        ),
         "mark_phrases",
     ),
     "identities": ("download_identities",),
