@@ -47,7 +47,7 @@ def why_images_fixed(corpus: Corpus) -> str:
     if not fixing:
         return ""
     return _(
-        "corpus “%(name)s” takes no further images, since these were made with those that it has: %(what)s; "
+        "Corpus “%(name)s” takes no further images, since these were made with those that it has: %(what)s; "
         "import the pictures as a corpus of their own"
     ) % {"name": corpus.name, "what": ", ".join(fixing)}
 

@@ -5,6 +5,7 @@ images become the last ones of the corpus. So workers, and a process that is kil
 """
 
 import hashlib
+from pathlib import PurePath
 from typing import Any
 
 from django.db.models import F, Max
@@ -71,7 +72,9 @@ class Delivery:
         hidden.images.update(corpus=row, position=F("position") + first)
         hidden.delete()
         about = {"images": ledger.images, "captions": ledger.captions, "digest": self.read.digest}
-        row.deliveries = [*row.deliveries, {**about, "first": first, "source": ledger.source}]
+        # Not the path on the server, which is private.
+        source = PurePath(ledger.source).name
+        row.deliveries = [*row.deliveries, {**about, "first": first, "source": source}]
         row.digest = hashlib.sha256(f"{row.digest}\n{ledger.digest}".encode()).hexdigest()
         row.image_count += ledger.images
         row.caption_count += ledger.captions

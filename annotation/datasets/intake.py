@@ -79,8 +79,9 @@ STRICT = ImportHow()
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The result of an import. `unchanged`: the corpus existed with the same content, or had the same images
-    added before. `digest` covers what was read. Each of the `campaigns` asks about that many added images.
+    """The result of an import. `added`: the images were added to an existing corpus, and each of `campaigns`
+    asks about that many of them. `unchanged`: the corpus existed with the same content, or the same images
+    were added before. `digest` covers what was read.
 
     `covered` counts the images with a layer. `chains` and `mentions` exclude what is not visual (chain 0),
     which `not_visual` counts. `seconds` is wall-clock time. `problems` are all problems: skipped, if
@@ -106,6 +107,7 @@ class ImportReport:
     dry_run: bool = False
     skipped: bool = False
     sheet: BalanceSheet = BalanceSheet()
+    added: bool = False
     campaigns: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -183,6 +185,7 @@ class CorpusIntake:
             dry_run=self.how.dry_run,
             skipped=self.how.skip_problems,
             sheet=self.tally.sheet(),
+            added=self.how.add,
         )
 
     @property

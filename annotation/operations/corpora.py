@@ -45,7 +45,10 @@ def imported_corpus_text(result: ImportReport) -> str:
     if result.dry_run:
         lines.append("nothing was stored")
     elif result.unchanged:
-        lines.append(f"corpus {result.corpus!r} already exists, nothing changed")
+        there = "has these images" if result.added else "already exists"
+        lines.append(f"corpus {result.corpus!r} {there}, nothing changed")
+    elif result.added:
+        lines.append(f"images added to corpus {result.corpus!r}")
     else:
         lines.append(f"corpus {result.corpus!r} imported")
     return "\n".join([*lines, f"{result.seconds:.1f} s"])

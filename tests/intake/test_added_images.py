@@ -94,6 +94,8 @@ def test_an_open_campaign_asks_about_added_pictures_and_its_forecast_follows(
     assert "complete" not in {alarm.code for alarm in after.alarms}
     line = AuditEntry.objects.get(act="add_images")
     assert (line.about["corpus"], line.about["images"]) == ("bare", 2)
+    call_command("export_dataset", "bare", out=tmp_path / "out", format="jsonl", verbosity=0)
+    assert "- 2 images were added later, from “second”." in (tmp_path / "out" / "README.md").read_text()
     # The same pictures again, for another campaign too: nothing is added, and it asks about them.
     add(second, "writing", "other")
     assert asked("other") == asked() == ["blue", "red", "black", "green"]
