@@ -24,7 +24,7 @@ def hidden_name(corpus: Corpus) -> str:
     return f"+{corpus.pk}"
 
 
-class Delivery:
+class ImageDelivery:
     """A running import that adds images to the published `corpus`."""
 
     def __init__(self, corpus: Corpus, source: str) -> None:

@@ -20,7 +20,7 @@ from annotation.common import database
 from annotation.common.locks import Busy
 from annotation.common.operations import check_used
 from annotation.datasets import layer_rows
-from annotation.datasets.deliveries import Delivery, hidden_name
+from annotation.datasets.deliveries import ImageDelivery, hidden_name
 from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem
 from annotation.formats import FORMATS
 from annotation.formats.base import problems_reported_to
@@ -123,7 +123,7 @@ class CorpusIntake:
         self.problems = ProblemList()
         self.layer: Layer | None = None
         self.tally = Tally()
-        self._delivery = Delivery(corpus_named(name), source) if how.add else None
+        self._delivery = ImageDelivery(corpus_named(name), source) if how.add else None
         self._unchanged = False
         self._source: Path | None = None
         self._pictured = False
