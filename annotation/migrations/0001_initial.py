@@ -1015,13 +1015,15 @@ class Migration(migrations.Migration):
                 ('decision', models.CharField(max_length=20)),
                 ('reason', models.CharField(blank=True, help_text='The worker reads it', max_length=200)),
                 ('text', models.TextField(blank=True)),
+                ('withheld', models.BigIntegerField(db_default=0, default=0)),
                 ('reviewed_at', models.DateTimeField()),
                 ('judgment', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='review', to='annotation.judgment')),
                 ('message', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='reviews', to='annotation.workermessage')),
                 ('reviewed_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('decision', 'accepted'), ('reason', '')), models.Q(('decision', 'rejected'), ('text', ''), models.Q(('reason', ''), _negated=True)), _connector='OR'), name='review_rejects_with_a_reason')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('decision', 'accepted'), ('reason', '')), models.Q(('decision', 'rejected'), ('text', ''), models.Q(('reason', ''), _negated=True)), _connector='OR'), name='review_rejects_with_a_reason'), models.CheckConstraint(condition=models.Q(('withheld', 0), models.Q(('decision', 'rejected'), ('withheld__gt', 0)), _connector='OR'), name='review_withholds_pay_of_rejected_answers')],
+                'indexes': [models.Index(condition=models.Q(('withheld__gt', 0)), fields=['judgment'], name='review_withholds_pay')],
             },
         ),
         migrations.CreateModel(

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
@@ -29,6 +30,17 @@ from phrasebox.errors import PhraseboxError
 
 PROLIFIC, MTURK = "prolific", "mturk"
 PROVIDERS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
+#: What a platform's rules say about rejecting work there.
+REJECTION_RULES = {
+    PROLIFIC: gettext_lazy(
+        "Prolific: only a whole submission can be rejected, within 21 days, and only for answers that are "
+        "far too fast, skipped questions, failed attention checks or a clear lack of effort."
+    ),
+    MTURK: gettext_lazy(
+        "Mechanical Turk: only a whole assignment can be rejected, with a reason, before it is approved by "
+        "itself (30 days at most); each rejection lowers the worker's approval rate."
+    ),
+}
 PlatformName = Annotated[str, OneOf(lambda: PROVIDERS)]
 #: Platforms that identify their studies.
 NAMING = (PROLIFIC,)
