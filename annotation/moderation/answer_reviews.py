@@ -132,7 +132,9 @@ def review_answers(request: ReviewAnswersRequest, context: OperationContext) -> 
         if context.actor is not None and not context.actor.has_role(RESEARCHER, on=campaign.scope):
             raise Forbidden(RESEARCHER)
         _check_not_paid_out(campaign, judgments.values())
-    text = _corrected(judgments[request.answers[0]], request.text) if request.text.strip() else ""
+    text = request.text.strip()
+    if text:
+        text = _corrected(campaign, judgments[request.answers[0]], text)
     by_image: defaultdict[int, list[int]] = defaultdict(list)
     for pk, judgment in judgments.items():
         assert judgment.image_id is not None
@@ -192,12 +194,13 @@ def _judgments(campaign: Campaign, answers: Sequence[int]) -> Mapping[int, Judgm
     return judgments
 
 
-def _corrected(judgment: Judgment, text: str) -> str:
+def _corrected(campaign: Campaign, judgment: Judgment, text: str) -> str:
     """Return a corrected caption in the form in which workers' are stored. Raises PhraseboxError."""
     if judgment.flag or not kind_of(judgment.kind).writes_captions:
         raise PhraseboxError(_("Only captions can be corrected; accept or reject this answer."))
+    data, numbers = {"answer": judgment.answer, "text": text}, settings_of(campaign.settings).answers
     try:
-        answer = TASK_TYPES.get(judgment.kind).parse({"answer": judgment.answer, "text": text})
+        answer = TASK_TYPES.get(judgment.kind).parse_for(data, numbers.number)
     except BadAnswer as error:
         raise PhraseboxError(str(error)) from None
     return str((answer.content or {})["text"])

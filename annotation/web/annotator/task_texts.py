@@ -48,6 +48,7 @@ def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpRespons
         request.session[READ] = {**request.session.get(READ, {}), _mark(work): text.version}
         return SeeOther(work.address)
     about = {"work": work, "text": text, "practise": practise, "owner": work.worker.pk}
+    about["limits"] = work.type.limits(settings_of(work.campaign.settings).answers.number)
     return render(request, "annotation/tasks/instructions.html", about)
 
 
