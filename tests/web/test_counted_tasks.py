@@ -86,7 +86,7 @@ def test_a_campaign_says_how_long_a_caption_is_before_and_while_it_is_written(tm
     ):
         status, page = send(client, CAPTION_WRITING, answer="written", text=text)
         assert status == 422 and wrong in page and not Judgment.objects.exists()
-    assert send(client, CAPTION_WRITING, answer="written", text="Two people walk home - 2 dogs.")[0] == 200
+    assert send(client, CAPTION_WRITING, answer="written", text="Two people walk home - 2 dogs.")[0] == 303
 
 
 def test_regions_that_are_too_few_are_there_again(tmp_path: Path):

@@ -33,9 +33,8 @@ from annotation.web.staff.campaign_pages import (
     is_paid,
     query_string,
 )
-from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, question_in_words
+from annotation.web.staff.wording import FLAGS_IN_WORDS, REJECTION_RULES, answer_in_words, question_in_words
 from annotation.workers.approvals import platforms_of
-from annotation.workers.platform_visits import REJECTION_RULES
 
 #: The filters of the address.
 _FILTERS = ("worker", "image", "kind", "role", "state", "flagged", "since", "until")
