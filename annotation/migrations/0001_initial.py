@@ -1066,4 +1066,36 @@ class Migration(migrations.Migration):
             name='chains',
             field=models.ManyToManyField(related_name='boxes', through='annotation.BoxChain', to='annotation.chain'),
         ),
+        migrations.CreateModel(
+            name='ErrorSample',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('seed', models.PositiveIntegerField()),
+                ('layer_version', models.PositiveIntegerField(help_text='Of the layer, when it was drawn')),
+                ('drawn_at', models.DateTimeField(auto_now_add=True)),
+                ('drawn_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('layer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='error_samples', to='annotation.layer')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='SampledMention',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('position', models.PositiveSmallIntegerField(help_text='From 1')),
+                ('start', models.PositiveSmallIntegerField()),
+                ('end', models.PositiveSmallIntegerField()),
+                ('visual', models.BooleanField()),
+                ('chunk', models.CharField(blank=True, max_length=20)),
+                ('chain', models.CharField(blank=True, max_length=20)),
+                ('boxes', models.CharField(blank=True, max_length=20)),
+                ('judged_at', models.DateTimeField(blank=True, null=True)),
+                ('caption', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.caption')),
+                ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.image')),
+                ('judged_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('sample', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='mentions', to='annotation.errorsample')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('sample', 'position'), name='sampled_mention_position_once')],
+            },
+        ),
     ]
