@@ -74,6 +74,14 @@ class Judgment(models.Model):
         ]
         indexes = [
             models.Index(fields=["campaign", "worker", "kind"], name="judgment_by_worker"),
+            # Of few answers, so that storing others costs nothing.
+            models.Index(
+                fields=["campaign", "role", "id"],
+                name="judgment_without_image",
+                condition=Q(image__isnull=True),
+            ),
+            models.Index(fields=["campaign", "id"], name="judgment_withdrawn", condition=Q(withdrawn=True)),
+            models.Index(fields=["campaign", "id"], name="judgment_reported", condition=~Q(flag="")),
         ]
 
     def __str__(self) -> str:

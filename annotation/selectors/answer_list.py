@@ -138,6 +138,8 @@ def answer_page(
         rows = rows.filter(kind=request.kind)
     if request.role:
         rows = rows.filter(role=request.role)
+        if request.role in (q.CONTROL, Control.QUALIFICATION):
+            rows = rows.filter(image=None)  # which all of them lack: the index needs it
     if request.state:
         rows = rows.filter(_STATES[request.state][1])
     if request.flagged:
