@@ -17,7 +17,7 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.contents import error_samples, figures
-from annotation.datasets.contents.error_samples import PARTS, ErrorRates, ErrorSampleSummary
+from annotation.datasets.contents.error_samples import VERDICTS, ErrorRates, ErrorSampleSummary
 from annotation.datasets.contents.figures import CaptionStats, DatasetFigures
 from annotation.figures.category_bars import category_bars
 from annotation.protocol.statistics import TOTAL
@@ -136,7 +136,7 @@ def error_tables(result: ErrorRates) -> dict[str, Table]:
         for part, rate in result.rates.items()
     ]
     kinds: list[list[Cell]] = [
-        [str(_PART_TITLES[part]), str(PARTS[part][kind]), number]
+        [str(_PART_TITLES[part]), str(VERDICTS[part][kind]), number]
         for part, rate in result.rates.items()
         for kind, number in rate.kinds.items()
     ]

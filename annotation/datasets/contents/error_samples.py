@@ -47,7 +47,7 @@ BOX_VERDICTS = {
     "extra": _("a box is too many"),
     "tightness": _("a box is not tight"),
 }
-PARTS: Mapping[str, Any] = {"chunk": CHUNK_VERDICTS, "chain": CHAIN_VERDICTS, "boxes": BOX_VERDICTS}
+VERDICTS: Mapping[str, Any] = {"chunk": CHUNK_VERDICTS, "chain": CHAIN_VERDICTS, "boxes": BOX_VERDICTS}
 MOST_SAMPLED = 2_000
 
 
@@ -69,7 +69,7 @@ class ErrorSamplesRequest(CorpusRequest):
 class ErrorSampleRequest(CorpusRequest):
     """The rates of errors in a sample, as far as it was looked at, with intervals at 95 %."""
 
-    sample: Annotated[int, Field(ge=1, le=database.LARGEST_ID), Help(_("Sample"), _("Its number"))]
+    sample: Annotated[int, Field(ge=1, le=2**31 - 1), Help(_("Sample"), _("Its number"))]
 
     def sample_row(self) -> ErrorSample:
         """Return the sample. Raises Invalid if the corpus has none of this number."""
@@ -201,7 +201,7 @@ def error_rates(request: ErrorSampleRequest, context: OperationContext) -> Error
     """Return the rates of errors of a sample."""
     summary = _summary(_counted().get(pk=request.sample_row().pk))
     judged = SampledMention.objects.filter(sample=summary.number, judged_at__isnull=False)
-    rates = {part: _rate(list(judged.exclude(**{part: ""}).values_list("image", part))) for part in PARTS}
+    rates = {part: _rate(list(judged.exclude(**{part: ""}).values_list("image", part))) for part in VERDICTS}
     fields = {name: getattr(summary, name) for name in ErrorSampleSummary.__dataclass_fields__}
     return ErrorRates(**fields, rates=rates)
 

@@ -26,7 +26,7 @@ from annotation.protocol.kinds import (
 from annotation.protocol.words import gettext_noop as _
 
 CAPTION_WRITING = "caption_writing"
-FEWEST_WORDS, MOST_WORDS = "fewest_words", "most_words"
+FEWEST_CAPTION_WORDS, MOST_CAPTION_WORDS = "fewest_words", "most_words"
 _MOST = 150
 #: Answers of the test before captions are written.
 SPELLING = ("correct", "incorrect")
@@ -88,17 +88,17 @@ def sentence_words(text: str) -> list[str]:
 
 
 def _content(number: Callable[[str], int]) -> dict[str, Any]:
-    return {name: number(name) for name in (FEWEST_WORDS, MOST_WORDS)}
+    return {name: number(name) for name in (FEWEST_CAPTION_WORDS, MOST_CAPTION_WORDS)}
 
 
 def _check(content: Mapping[str, Any], number: Callable[[str], int]) -> None:
     words = len(sentence_words(content["text"]))
-    if words < number(FEWEST_WORDS):
+    if words < number(FEWEST_CAPTION_WORDS):
         text = _("Write one whole sentence of at least %(words)d words.")
-        raise BadContent("text", text, words=number(FEWEST_WORDS))
-    if words > number(MOST_WORDS):
+        raise BadContent("text", text, words=number(FEWEST_CAPTION_WORDS))
+    if words > number(MOST_CAPTION_WORDS):
         text = _("This has %(words)d words: write one sentence of at most %(most)d.")
-        raise BadContent("text", text, words=words, most=number(MOST_WORDS))
+        raise BadContent("text", text, words=words, most=number(MOST_CAPTION_WORDS))
 
 
 def _test_sentences() -> Iterator[TestSentence]:
@@ -126,9 +126,9 @@ RULES = Kind(
         CAPTION_WRITING: Number(
             5, "Hodosh et al. 2013, section 2.1", _("Workers who write a caption of each image")
         ),
-        FEWEST_WORDS: Number(3, "decided", _("Words of a caption, at least"), most=_MOST),
-        MOST_WORDS: Number(
-            60, "decided", _("Words of a caption, at most"), most=_MOST, from_number=FEWEST_WORDS
+        FEWEST_CAPTION_WORDS: Number(3, "decided", _("Words of a caption, at least"), most=_MOST),
+        MOST_CAPTION_WORDS: Number(
+            60, "decided", _("Words of a caption, at most"), most=_MOST, from_number=FEWEST_CAPTION_WORDS
         ),
     },
     content=_content,

@@ -10,8 +10,8 @@ from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
 from annotation.task_types.caption_writing.rules import (
     CAPTION_WRITING,
     CORRECT,
-    FEWEST_WORDS,
-    MOST_WORDS,
+    FEWEST_CAPTION_WORDS,
+    MOST_CAPTION_WORDS,
     SPELLING,
 )
 
@@ -20,8 +20,8 @@ def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known
     if sentence := content.get("sentence"):
         return Answer(_spelling(worker, sentence))
     words = _caption(worker, image, known).split()
-    words += ["here"] * (content.get(FEWEST_WORDS, 1) - len(words))
-    return Answer("written", content={"text": " ".join(words[: content.get(MOST_WORDS)])})
+    words += ["here"] * (content.get(FEWEST_CAPTION_WORDS, 1) - len(words))
+    return Answer("written", content={"text": " ".join(words[: content.get(MOST_CAPTION_WORDS)])})
 
 
 def _spelling(worker: SimulatedJudge, sentence: str) -> str:
@@ -42,6 +42,9 @@ def _caption(worker: SimulatedJudge, image: str, known: CrowdKnowledge) -> str:
 SIMULATED.register(
     CAPTION_WRITING,
     SimulatedKind(
-        key=CAPTION_WRITING, seconds=40.0, content=fields("sentence", FEWEST_WORDS, MOST_WORDS), judge=_judge
+        key=CAPTION_WRITING,
+        seconds=40.0,
+        content=fields("sentence", FEWEST_CAPTION_WORDS, MOST_CAPTION_WORDS),
+        judge=_judge,
     ),
 )

@@ -15,8 +15,8 @@ from annotation.protocol.questions import Answer
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, text_in
 from annotation.task_types.caption_writing.rules import (
     CAPTION_WRITING,
-    FEWEST_WORDS,
-    MOST_WORDS,
+    FEWEST_CAPTION_WORDS,
+    MOST_CAPTION_WORDS,
     SPELLING,
     sentence_words,
 )
@@ -39,7 +39,7 @@ class CaptionWriting(TaskType):
 
     key = CAPTION_WRITING
     longest = LONGEST_CAPTION
-    task_fields = {"sentence": str | None, FEWEST_WORDS: int | None, MOST_WORDS: int | None}
+    task_fields = {"sentence": str | None, FEWEST_CAPTION_WORDS: int | None, MOST_CAPTION_WORDS: int | None}
     answer_fields = {
         "text": Annotated[str, Field(max_length=LONGEST_CAPTION)],
         **dict.fromkeys(HOW_WRITTEN, _Measured),
@@ -75,8 +75,8 @@ class CaptionWriting(TaskType):
 
     def limits(self, number: Callable[[str], int]) -> str:
         return _("A sentence has %(fewest)d to %(most)d words.") % {
-            "fewest": number(FEWEST_WORDS),
-            "most": number(MOST_WORDS),
+            "fewest": number(FEWEST_CAPTION_WORDS),
+            "most": number(MOST_CAPTION_WORDS),
         }
 
     def parse(self, data: Mapping[str, Any]) -> Answer:

@@ -11,7 +11,12 @@ from django.views.decorators.http import require_safe
 from annotation.common.operations import OperationContext, operation_named
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.contents import error_samples
-from annotation.datasets.contents.error_samples import PARTS, RIGHT, ErrorSampleRequest, ErrorSamplesRequest
+from annotation.datasets.contents.error_samples import (
+    RIGHT,
+    VERDICTS,
+    ErrorSampleRequest,
+    ErrorSamplesRequest,
+)
 from annotation.models import Corpus, ErrorSample, SampledMention
 from annotation.operations.dataset_figures import error_tables
 from annotation.selectors import browse
@@ -109,7 +114,7 @@ def sampled_mention(request: HttpRequest, corpus: Corpus, sample: int, position:
         "chain": next((chain for chain in seen.chains if chain.number == number), None),
         "parts": [
             _choices(form, part, getattr(mention, part))
-            for part in PARTS
+            for part in VERDICTS
             if part != "boxes" or mention.visual
         ],
         "last": last,
@@ -128,7 +133,7 @@ def _choices(form: RequestForm, part: str, chosen: str) -> dict[str, Any]:
         "label": form.fields[part].label,
         "choices": [
             (key, verdict, label, verdict == (chosen or RIGHT))
-            for key, (verdict, label) in zip(_KEYS[part], PARTS[part].items(), strict=True)
+            for key, (verdict, label) in zip(_KEYS[part], VERDICTS[part].items(), strict=True)
         ],
     }
 

@@ -125,6 +125,8 @@ ACTS = {
     "connect_sign_in": gettext_lazy("connected another way to sign in"),
     "disconnect_sign_in": gettext_lazy("disconnected another way to sign in"),
     "erase_worker": gettext_lazy("erased a person"),
+    "correct_country": gettext_lazy("corrected a worker's country"),
+    "draw_error_sample": gettext_lazy("drew a sample to look for errors"),
     "join_worker": gettext_lazy("joined two pseudonyms of one person"),
     "confirm_visit": gettext_lazy("confirmed who came from a platform"),
     "import_corpus": gettext_lazy("imported a corpus"),
