@@ -32,7 +32,7 @@ class EvaluationConfig(AppConfig):
         from annotation.backups import contents
         from annotation.campaigns import setting_checks
         from annotation.checks import REGISTRIES
-        from annotation.datasets import deleting
+        from annotation.datasets import corpus_uses, deleting
         from annotation.jobs import schedule  # its models are only available here
         from annotation.web.common import access, first_steps, parts
         from evaluation.selectors import runs_exist
@@ -67,7 +67,7 @@ class EvaluationConfig(AppConfig):
                 runs_exist,
             )
         )
-        deleting.add_corpus_use(store.sets_in_words)
+        corpus_uses.add_corpus_use(store.sets_in_words)
         setting_checks.add_setting_check("model_annotator.system", why_no_proposer)
         deleting.add_corpus_cleaner(remove_unfinished_of_corpus)
         contents.add_folders(

@@ -342,6 +342,8 @@ def _distribution(corpus: Mapping[str, Any], export: Mapping[str, Any]) -> Itera
         yield "- Licence: not recorded. Ask the owner of the corpus before you pass anything on."
     came = f"“{_escape(corpus['source'])}” ({corpus['format']}) on {corpus['imported']}"
     yield f"- The corpus was imported from {came}."
+    for added in corpus["added"]:
+        yield f"- {added['images']} images were added later, from “{_escape(added['source'])}”."
     if corpus["digest"]:
         yield f"- SHA-256 over all records that were read: `{corpus['digest']}`."
 

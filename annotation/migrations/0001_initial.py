@@ -35,6 +35,7 @@ class Migration(migrations.Migration):
                 ('format', models.CharField(max_length=40)),
                 ('source', models.TextField(help_text='Where it was read from')),
                 ('digest', models.CharField(blank=True, help_text='SHA-256 over all records read', max_length=64)),
+                ('deliveries', models.JSONField(blank=True, default=list)),
                 ('licence', models.CharField(blank=True, db_default='', default='', help_text='As its owner says; empty: unknown', max_length=200)),
                 ('image_count', models.PositiveIntegerField(default=0)),
                 ('caption_count', models.PositiveIntegerField(default=0)),

@@ -9,6 +9,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation.campaigns.monitoring import alarms
+from annotation.campaigns.status import CampaignStatusRequest, campaign_status
 from annotation.common.operations import Invalid, OperationContext, read_request
 from annotation.common.roles import ANNOTATOR, RESEARCHER, REVIEWER
 from annotation.models import (
@@ -38,7 +40,7 @@ from annotation.workers.platform_visits import save_study
 from phrasebox.errors import PhraseboxError
 from tests.derived.test_written_captions import captions_of, published, write, writing
 from tests.factories import a_corpus, an_image
-from tests.queue.test_counted import workers
+from tests.queue.test_counted import more_workers, take, work, workers
 from tests.queue.world import World
 from tests.web.staff import words
 from tests.web.world import signed_in
@@ -71,6 +73,29 @@ def captions(*writers: int, images: int = 1, name: str = "writing", **settings: 
 def complete(campaign: Campaign) -> bool:
     """Whether the campaign's only image is complete."""
     return OpenImage.objects.get(campaign=campaign).complete
+
+
+def test_the_places_of_rejected_captions_are_for_further_writers_and_the_forecast_counts_them() -> None:
+    """Nobody describes a picture twice, so that the five writers of an image cannot fill a place again."""
+    five = workers(5)
+    campaign = captions(*five, images=3)
+    of_image = Judgment.objects.filter(image__campaign=campaign).order_by("pk")
+    for image, writers in (("i0", five[:2]), ("i1", five[2:3])):
+        rejected = of_image.filter(image__image__key=image, worker__in=writers)
+        reject(campaign, *rejected.values_list("pk", flat=True))
+
+    def to_come() -> int | None:
+        request = CampaignStatusRequest(campaign=campaign.name, fresh=True)
+        return campaign_status(request, OperationContext()).progress.answers_to_come
+
+    assert to_come() == 3
+    assert all(isinstance(take(campaign, writer), leases.NoTask) for writer in five)
+    assert "no_worker" in {alarm.code for alarm in alarms(campaign)}
+    sixth, seventh = more_workers(2)
+    assert [work(campaign, [writer]) for writer in (sixth, seventh, *five)] == [2, 1, 0, 0, 0, 0, 0]
+    assert to_come() == 0 and "no_worker" not in {alarm.code for alarm in alarms(campaign)}
+    valid = of_image.filter(withdrawn=False).values_list("image", "worker")
+    assert len(set(valid)) == len(valid) == 15
 
 
 def test_a_rejected_caption_opens_again_for_somebody_else_and_stays_stored() -> None:

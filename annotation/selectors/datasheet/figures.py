@@ -81,6 +81,7 @@ def _corpus(corpus: Corpus, images: QuerySet[Image]) -> dict[str, Any]:
         "source": PurePath(corpus.source).name,
         "digest": corpus.digest,
         "imported": _day(corpus.created_at),
+        "added": corpus.deliveries,
         "images": corpus.image_count,
         "captions": corpus.caption_count,
         "exported_images": images.count(),

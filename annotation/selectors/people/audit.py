@@ -25,8 +25,8 @@ _ACTS: dict[str, tuple[str, ...]] = {
     ),
     "tokens": ("make_token", "revoke_token"),
     "corpora": (
-        *("import_corpus", "publish_captions", "delete_corpus", "withdraw_picture", "set_licence"),
-        *("mark_phrases", "draw_error_sample"),
+        *("import_corpus", "add_images", "publish_captions", "delete_corpus", "withdraw_picture"),
+        *("set_licence", "mark_phrases", "draw_error_sample"),
     ),
     "identities": ("download_identities",),
     _EVALUATION: (

@@ -130,6 +130,7 @@ ACTS = {
     "join_worker": gettext_lazy("joined two pseudonyms of one person"),
     "confirm_visit": gettext_lazy("confirmed who came from a platform"),
     "import_corpus": gettext_lazy("imported a corpus"),
+    "add_images": gettext_lazy("added images to a corpus"),
     "publish_captions": gettext_lazy("published captions as a corpus"),
     "delete_corpus": gettext_lazy("deleted a corpus"),
     "withdraw_picture": gettext_lazy("withdrew a picture"),
