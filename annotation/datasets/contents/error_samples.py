@@ -20,8 +20,8 @@ from pydantic import Field
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid
+from annotation.datasets.contents.corpus_summaries import CorpusRequest
 from annotation.datasets.contents.images import LayerName
-from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.layers import layer_to_read
 from annotation.models import ErrorSample, Mention, SampledMention
 from annotation.protocol.controls import draw_sample
