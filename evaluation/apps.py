@@ -18,7 +18,8 @@ class EvaluationConfig(AppConfig):
     verbose_name = "Evaluation"
     default_auto_field = "django.db.models.BigAutoField"
 
-    #: See `annotation.datasets.deleting`, `annotation.campaigns.setting_checks`, `annotation.jobs.schedule`.
+    #: See `corpus_uses` and `deleting` of annotation.datasets, `annotation.campaigns.setting_checks`,
+    #: `annotation.jobs.schedule`.
     corpus_uses = ("evaluation.services.features.store.sets_in_words",)
     corpus_cleaners = ("evaluation.services.unfinished.remove_unfinished_of_corpus",)
     setting_checks = (

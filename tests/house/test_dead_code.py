@@ -44,7 +44,7 @@ NAMED_BY_NOBODY = {
         ("get_template_sources", "_get_session_from_db"),
         "Django calls it",
     ),
-    **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
+    **dict.fromkeys(("startElement", "endElement", "characters"), "the XML parser calls it"),
     **dict.fromkeys(
         (
             *("change_settings_job", "open_images_job"),
