@@ -102,7 +102,7 @@ def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
     """
     try:
         text = json.dumps(values)
-    except TypeError:  # values that no row can have, such as dates of TOML
+    except (TypeError, ValueError):  # values that no row can have, such as dates of TOML
         return _read_settings(values)
     return settings_from(text)
 
