@@ -73,7 +73,7 @@ def test_an_open_campaign_asks_about_added_pictures_and_its_forecast_follows(
     writing("other")
     for worker in workers(5):
         while isinstance(lease := take(campaign, worker), Lease):
-            submit(worker, lease, Answer("written", content={"text": "A wall."}), then=False)
+            submit(worker, lease, Answer("written", content={"text": "A wall stands."}), then=False)
     before = status()
     assert (before.progress.answers_to_come, before.progress.complete) == (0, 2)
     assert "complete" in {alarm.code for alarm in before.alarms}
@@ -216,7 +216,7 @@ def test_people_work_while_pictures_arrive(bare: Corpus, tmp_path: Path) -> None
             while not idle:
                 idle = over.is_set()
                 while isinstance(lease := take(campaign, worker), Lease):
-                    submit(worker, lease, Answer("written", content={"text": "A wall."}), then=False)
+                    submit(worker, lease, Answer("written", content={"text": "A wall stands."}), then=False)
                     idle = False
         finally:
             connection.close()
