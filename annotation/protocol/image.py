@@ -99,6 +99,7 @@ class Fold:
             raise ValueError("two mentions of this image have the same span")
         in_force = tuple(rulings)
         self.mentions = mended(mentions, in_force)
+        self._ids = frozenset(mention.id for mention in self.mentions)
         self.settings = settings if settings is not None else ImageSettings()
         self.rulings = Rulings.of(in_force, self.mentions)
         self.lanes = lanes(self.mentions, self.rulings.joined())
@@ -112,6 +113,10 @@ class Fold:
 
     def __call__(self, judgments: Iterable[Judgment]) -> ImageState:
         return self.state_after(sort_votes_by_key(judgments))
+
+    def knows(self, mentions: Iterable[str]) -> bool:
+        """Whether all of these are mentions of the image, and not removed by a ruling."""
+        return self._ids.issuperset(mentions)
 
     def state_after(self, reading: Reading) -> ImageState:
         """Return the state after the votes of `reading`, none of which was read yet."""

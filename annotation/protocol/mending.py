@@ -38,31 +38,28 @@ def forecast_mend(
     size: tuple[int, int] = (0, 0),
     seed: int = 0,
     share: Callable[[str], float] = lambda kind: 0.0,
+    times: int = 1,
 ) -> MendForecast:
     """Return what the step from one fold of an image to the other means for its judgments.
 
-    `image` is its name and `size` that of its picture; `share` as in `rehearsal.answers_for`.
+    `image` is its name and `size` that of its picture; `share` as in `rehearsal.answers_for`. The answers are
+    the mean of this number of rehearsals.
     """
     old, new = before(judgments), after(judgments)
-    rehearsed = [
-        rehearse(
-            fold,
-            Truth(likely_layer(fold.mentions, old, size), image=image, size=size),
-            earlier=judgments,
-            seed=seed,
-            share=share,
-        )
-        for fold in (before, after)
-    ]
-    kinds = dict.fromkeys(kind for answers in rehearsed for kind in answers)
-    was, now = rehearsed
+    answers: dict[str, float] = {}
+    for fold, sign in ((before, -1), (after, 1)):
+        truth = Truth(likely_layer(fold.mentions, old, size), image=image, size=size)
+        for number in range(times):
+            rehearsed = rehearse(fold, truth, earlier=judgments, seed=seed + number, share=share)
+            for kind, expected in rehearsed.items():
+                answers[kind] = answers.get(kind, 0.0) + sign * expected / times
     keys = [{question.key for question in state.questions} for state in (old, new)]
     return MendForecast(
         superseded=frozenset(new.superseded).difference(old.superseded),
         restored=frozenset(old.superseded).difference(new.superseded),
         opened=tuple(question for question in new.questions if question.key not in keys[0]),
         closed=tuple(question for question in old.questions if question.key not in keys[1]),
-        answers={kind: now.get(kind, 0.0) - was.get(kind, 0.0) for kind in kinds},
+        answers=answers,
     )
 
 
