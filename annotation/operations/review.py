@@ -185,21 +185,27 @@ register(
     title=_("Preview a change of an image's phrases"),
     permission=_ON_CAMPAIGN,
     run=mending.preview_mend,
-    rest=Rest("GET", f"{_IMAGE}/phrases", _TAG),
+    rest=Rest("GET", f"{_IMAGE}/phrases", _TAG, route="reviewed_phrases"),
     command=CommandLine(text=preview_text),
 )
 register(
     title=_("Change an image's phrases"),
     permission=_ON_CAMPAIGN,
     run=mending.mend_phrases,
-    rest=Rest("POST", f"{_IMAGE}/phrases", _TAG, example={"remove": ["0:0-2"], "add": ["0:1-2=people"]}),
+    rest=Rest(
+        "POST",
+        f"{_IMAGE}/phrases",
+        _TAG,
+        route="reviewed_phrases",
+        example={"remove": ["0:0-2"], "add": ["0:1-2=people"]},
+    ),
     command=CommandLine(text=mended_text),
 )
 register(
     title=_("Preview a rule on phrases"),
     permission=_ON_CAMPAIGN,
     run=mending.preview_phrase_rule,
-    rest=Rest("GET", f"{_CAMPAIGN}/phrases", _TAG),
+    rest=Rest("GET", f"{_CAMPAIGN}/phrase-rules", _TAG, route="phrase_rules"),
     command=CommandLine(positional=("campaign", "words"), text=preview_text),
 )
 register(
@@ -209,8 +215,9 @@ register(
     as_job=True,
     rest=Rest(
         "POST",
-        f"{_CAMPAIGN}/phrases",
+        f"{_CAMPAIGN}/phrase-rules",
         _TAG,
+        route="phrase_rules",
         example={"words": "golf club", "act": "categorise", "categories": ["other"]},
     ),
     command=CommandLine(positional=("campaign", "words"), text=rule_applied_text),
