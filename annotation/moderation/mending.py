@@ -28,12 +28,12 @@ from annotation.protocol.image import Fold
 from annotation.protocol.kinds import answer_time_of, kind_of
 from annotation.protocol.mending import forecast_mend
 from annotation.protocol.mentions import mentions_at
+from annotation.protocol.money import Amount, amount_text, rounded_amount
 from annotation.protocol.phrase_rules import CATEGORISE, CUT, JOIN, REMOVE, PhraseRule, proposed_span
 from annotation.protocol.rng import SeededRng
 from annotation.protocol.rulings import Phrases, Ruling, UnrelatedCaption, mended
 from annotation.protocol.terms import CATEGORIES, Mention
 from annotation.protocol.trust_settings import in_force
-from annotation.protocol.work import MICROS
 from annotation.queue import image_state
 from annotation.selectors import review
 from annotation.selectors.campaign.cost import costs
@@ -187,7 +187,7 @@ class MendPreview:
     superseded: int
     opened: dict[str, int]
     answers: dict[str, int]
-    cost: float
+    cost: Amount
     currency: str
     phrases: tuple[tuple[str, str, int], ...]
 
@@ -239,8 +239,8 @@ def mend_phrases(request: MendPhrasesRequest, context: OperationContext) -> Mend
     report."""
     campaign = request.row()
     row = _open(campaign, request.image)
-    reports = Flag.objects.filter(judgment__campaign=campaign, pk=request.report)
-    if request.report is not None and not reports.exists():
+    reports = Flag.objects.filter(judgment__campaign=campaign)
+    if request.report is not None and not reports.filter(pk=request.report).exists():
         raise invalid("report", "unknown", kind=_("report"), value=request.report)
     with database.writing():
         done = make_mends(row, asserted(row, request), comment=request.comment, actor=context.actor)
@@ -283,7 +283,7 @@ def apply_phrase_rule(request: PhraseRuleRequest, context: OperationContext) -> 
             with database.writing():
                 control_items.lock_campaigns([campaign.pk])
                 locked = rulings.locked_for_ruling(row_id)
-                change = _change_of(rule, locked, [c.words for c in _captions([locked])[locked.image_id]])
+                change = _change_of(rule, locked, captions_in_words(locked))
                 if change is None:
                     continue
                 done = make_mends(locked, [change], comment=request.comment, actor=context.actor)
@@ -302,8 +302,8 @@ def asserted(row: OpenImage, request: PreviewMendRequest) -> list[Ruling]:
     """Return the rulings of a request about an open image. Raises CannotRule if words or phrases do not
     exist."""
     there = {mention.id: mention for mention in map(mention_from, row.mentions)}
-    captions = [caption.words for caption in _captions([row])[row.image_id]]
-    added = [_phrase(text, captions, there) for text in request.add]
+    captions = captions_in_words(row)
+    added = [phrase_at(text, captions, there) for text in request.add]
     try:
         phrases = [Phrases(tuple(request.remove), tuple(added))] if request.remove or added else []
     except ValueError:
@@ -334,12 +334,14 @@ def proposal_of(report: Flag, row: OpenImage) -> tuple[Mention, Mention] | None:
     """Return the phrase that a worker reported as wrong, and the one that the comment proposes; None if it
     proposes none."""
     names = dict(row.judgments.values_list("name", "key"))
-    captions = [caption.words for caption in _captions([row])[row.image_id]]
+    captions = captions_in_words(row)
     there = {mention.id: mention for mention in map(mention_from, row.mentions)}
     for name in review.mentions_in(report.judgment.key, names):
         mention = there.get(name)
-        span = mention and proposed_span(captions[mention.caption], mention.span, report.comment)
-        if mention is not None and span is not None:
+        if mention is None:
+            continue
+        span = proposed_span(captions[mention.caption], mention.span, report.comment)
+        if span is not None:
             return mention, mentions_at(captions, [span])[0]
     return None
 
@@ -403,14 +405,14 @@ class _Forecast:
         """Return the sums, scaled to this number of images."""
         scale = images / self.images if self.images else 0.0
         so_far = costs(self.campaign, self.settings.pay)
-        cost = 0.0
+        micros = 0.0
         for kind, number in self.answers.items():
             of_kind = so_far.kinds.get(kind)
             pay = of_kind.pay / of_kind.answers if of_kind is not None and of_kind.answers else None
             if pay is None:
                 pay = self.settings.pay.amount(kind, answer_time_of(kind).seconds)
             extra = self.settings.trust.control_share if kind_of(kind).strata else 0.0
-            cost += number * scale * pay * (1 + extra)
+            micros += number * scale * pay * (1 + extra)
         return MendPreview(
             images=images,
             sampled=self.images,
@@ -419,7 +421,7 @@ class _Forecast:
             superseded=round(self.superseded * scale),
             opened={kind: round(number * scale) for kind, number in self.opened.items()},
             answers={kind: round(number * scale) for kind, number in self.answers.items() if number},
-            cost=round(cost / MICROS, 2),
+            cost=amount_text(rounded_amount(round(micros), so_far.currency), so_far.currency),
             currency=so_far.currency,
             phrases=tuple((*words, number) for words, number in self.phrases.most_common(50)),
         )
@@ -448,6 +450,11 @@ def _change_of(rule: PhraseRule, row: OpenImage, captions: Sequence[Sequence[str
     return rule.mends(captions, [mention_from(fields) for fields in row.mentions])
 
 
+def captions_in_words(row: OpenImage) -> list[list[str]]:
+    """Return the words of each caption of an open image."""
+    return [caption.words for caption in _captions([row])[row.image_id]]
+
+
 def _captions(rows: Sequence[OpenImage]) -> Mapping[int, list[Caption]]:
     """Return the captions of open images, in order, by their image's id."""
     captions: dict[int, list[Caption]] = {row.image_id: [] for row in rows}
@@ -457,7 +464,7 @@ def _captions(rows: Sequence[OpenImage]) -> Mapping[int, list[Caption]]:
     return captions
 
 
-def _phrase(text: str, captions: Sequence[Sequence[str]], there: Mapping[str, Mention]) -> Mention:
+def phrase_at(text: str, captions: Sequence[Sequence[str]], there: Mapping[str, Mention]) -> Mention:
     """Return the phrase of a notation; what it does not say is as before, or as its words have it."""
     match = _PHRASE.fullmatch(text)
     assert match is not None

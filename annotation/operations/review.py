@@ -112,7 +112,7 @@ def preview_text(result: MendPreview) -> str:
     lines.append(f"questions that open at once: {opened}")
     answers = sum(result.answers.values())
     kinds = ", ".join(f"{number:+d} {kind}" for kind, number in result.answers.items()) or "none"
-    lines.append(f"forecast: {answers:+d} answers ({kinds}), {result.cost:+.2f} {result.currency}")
+    lines.append(f"forecast: {answers:+d} answers ({kinds}), {result.cost} {result.currency}")
     if result.sampled < result.images:
         lines.append(f"the forecast is that of {result.sampled} of these images, for all of them")
     return "\n".join(lines)

@@ -49,8 +49,8 @@ def forecast_mend(
     answers: dict[str, float] = {}
     for fold, sign in ((before, -1), (after, 1)):
         truth = Truth(likely_layer(fold.mentions, old, size), image=image, size=size)
-        for number in range(times):
-            rehearsed = rehearse(fold, truth, earlier=judgments, seed=seed + number, share=share)
+        for again in range(times):
+            rehearsed = rehearse(fold, truth, earlier=judgments, seed=seed + again, share=share)
             for kind, expected in rehearsed.items():
                 answers[kind] = answers.get(kind, 0.0) + sign * expected / times
     keys = [{question.key for question in state.questions} for state in (old, new)]
@@ -82,8 +82,8 @@ def likely_layer(
         homes: list[int] = []
         for mention in guessed.mentions:
             old = max(gone, key=lambda other: _shared_words(mention, other), default=None)
-            name = mention.id if old is None or not _shared_words(mention, old) else old.id
-            home = chain_of.get(mention.id, chain_of.get(name))
+            earlier = mention.id if old is None or not _shared_words(mention, old) else old.id
+            home = chain_of.get(mention.id, chain_of.get(earlier))
             if home is None:
                 unknown.append(mention)
             else:
@@ -94,8 +94,9 @@ def likely_layer(
             groups.setdefault(("known", free[0]) if free else ("guess", number), []).append(mention)
     chains, objects = [], []
     depicted = guess.depicted()
-    for name, ((origin, number), members) in enumerate(groups.items(), 1):
-        chains.append(Chain(str(name), tuple(sorted(members, key=lambda m: m.span))))
+    for (origin, number), members in groups.items():
+        name = str(len(chains) + 1)
+        chains.append(Chain(name, tuple(sorted(members, key=lambda m: m.span))))
         boxes: Iterable[Box] = ()
         if origin == "known":
             chain = known[number]
@@ -103,9 +104,9 @@ def likely_layer(
         first = next(c.id for c in guess.chains if members[0] in c.mentions)
         if not boxes and not _without_box(chains[-1], known[number] if origin == "known" else None):
             boxes = depicted.get(first) or next(iter(depicted.values()), (Box(1, 1, 50, 50),))
-        objects += [LayerObject((str(name),), box) for box in dict.fromkeys(boxes)]
+        objects += [LayerObject((name,), box) for box in dict.fromkeys(boxes)]
         if not boxes:
-            objects.append(LayerObject((str(name),), scene=SCENE in chains[-1].categories))
+            objects.append(LayerObject((name,), scene=SCENE in chains[-1].categories))
     return LayerRecord(tuple(chains), tuple(objects))
 
 
