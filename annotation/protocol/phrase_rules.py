@@ -14,7 +14,6 @@ CATEGORISE: Final = "categorise"
 REMOVE: Final = "remove"
 JOIN: Final = "join"
 CUT: Final = "cut"
-RULE_ACTS = (CATEGORISE, REMOVE, JOIN, CUT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from annotation.web.common.filters import query_number
 from annotation.web.common.request_forms import RequestForm
 from annotation.web.corpus.browse import size_of
 from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
-from annotation.web.staff.corpora.phrases import caption_words
+from annotation.web.staff.corpora.phrases import words_to_mark
 from annotation.web.staff.review_tables import build_review_page
 from annotation.web.staff.wording import question_in_words
 
@@ -169,7 +169,7 @@ def _mend_page(request: HttpRequest, row: OpenImage, error: str, preview: Previe
     shown = build_review_page(under_review, superseded=(), size=size_of(row.image), lit=0)
     lines = [
         (words, number in marked, bool(request.POST.get(f"unrelated:{number}")))
-        for number, words in enumerate(caption_words(captions, mentions))
+        for number, words in enumerate(words_to_mark(captions, mentions))
     ]
     context = campaign_frame(
         request,

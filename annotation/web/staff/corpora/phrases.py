@@ -43,7 +43,7 @@ def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpRespons
         "before": before,
         "after": after,
         "phrases": " ".join(mention.id for mention in phrases.mentions),
-        "captions": list(caption_words([c.words for c in captions], phrases.mentions)),
+        "captions": list(words_to_mark([c.words for c in captions], phrases.mentions)),
         "by_hand": phrases.source == BY_HAND,
         "blocked": phrases.blocked,
         "marked": PhraseMarks.objects.filter(image__corpus=corpus).count(),
@@ -52,7 +52,7 @@ def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpRespons
     return render(request, "annotation/phrases.html", about)
 
 
-def caption_words(captions: Sequence[Sequence[str]], mentions: Iterable[Mention]) -> Iterator[list[WordView]]:
+def words_to_mark(captions: Sequence[Sequence[str]], mentions: Iterable[Mention]) -> Iterator[list[WordView]]:
     """Yield the words of each caption for the page."""
     of: dict[int, list[Mention]] = {}
     for mention in mentions:
