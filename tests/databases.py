@@ -20,6 +20,7 @@ BOTH = (
     "tests/crowd/test_at_once.py",
     "tests/house/test_emptying.py",
     "tests/house/test_migrations.py",
+    "tests/intake/test_added_images.py",
     "tests/intake/test_import_interrupted.py",
     "tests/jobs/test_deliveries.py",
 )

@@ -27,11 +27,17 @@ class ImageSelection(NamedTuple):
 
 
 def selected_images(
-    campaign: Campaign, split: str | None, images: int | None, tags: Sequence[str]
+    campaign: Campaign,
+    split: str | None,
+    images: int | None,
+    tags: Sequence[str],
+    positions: range | None = None,
 ) -> ImageSelection:
     """Return the images to be opened, without those that are too small to be asked about. Raises
     CampaignError and UnknownName."""
     all_images = large_enough(Image.objects.filter(corpus=campaign.corpus)).order_by("position")
+    if positions is not None:
+        all_images = all_images.filter(position__gte=positions.start, position__lt=positions.stop)
     if tags:
         try:
             sample = draw_by_tags(campaign.corpus, tags, seed=campaign.seed, number=images, split=split)

@@ -173,6 +173,7 @@ def open_campaign_images(
     images: int | None = None,
     tags: Sequence[str] = (),
     after: int = 0,
+    positions: range | None = None,
     actor: Account | None = None,
     progress: _Progress = lambda done, total: None,
 ) -> OpenedImages:
@@ -183,17 +184,18 @@ def open_campaign_images(
     (`selectors.tags.samples`); a further call with a larger number opens the missing ones. Mentions are those
     of the corpus's gold layer; images that it does not cover are skipped. Without such a layer they are those
     marked by hand, or else found by the chunker. If a pilot asked about pairs of the first `after` of these
-    images, pairs of the others are drawn and asked. Images without a picture have no questions about boxes,
-    unless the settings say always. With `model_annotator.images_at_once` a portion is opened, and the others
-    are planned for `open_next_portion`. An exception of `progress` stops it between two chunks. Raises
-    CampaignError if the campaign is closed, or was closed meanwhile, and for queries that cannot be read;
+    images, pairs of the others are drawn and asked. `positions`: only the images at these positions of the
+    corpus. Images without a picture have no questions about boxes, unless the settings say always. With
+    `model_annotator.images_at_once` a portion is opened, and the others are planned for `open_next_portion`.
+    An exception of `progress` stops it between two chunks. Raises CampaignError if the campaign is closed, or
+    was closed meanwhile, and for queries that cannot be read;
     UnknownName for a split or tag that the corpus lacks.
     """
     if split is not None:
         check_split(campaign.corpus, split)
     if images is not None and images < 1:
         raise CampaignError(f"{images} images: expected 1 or more")
-    chosen = selected_images(campaign, split, images, tags)
+    chosen = selected_images(campaign, split, images, tags, positions)
     there = OpenImage.objects.filter(campaign=campaign).count()
     if campaign.tasks != ENTITIES:
         rest = _after_pilot(campaign, chosen, split, after, tags) if after and there else None

@@ -211,6 +211,9 @@ def _people(campaign: Mapping[str, Any]) -> Iterator[str]:
     if people["by_source"]:
         came = ", ".join(f"{name} {n:,}" for name, n in people["by_source"].items())
         yield f"Where they came from: {came}."
+    if people["by_country"]:
+        said = ", ".join(f"{country} {n:,}" for country, n in people["by_country"].items())
+        yield f"Their countries (ISO 3166), as they or their platforms said: {said}."
     yield ""
     rows = [
         [
@@ -339,6 +342,8 @@ def _distribution(corpus: Mapping[str, Any], export: Mapping[str, Any]) -> Itera
         yield "- Licence: not recorded. Ask the owner of the corpus before you pass anything on."
     came = f"“{_escape(corpus['source'])}” ({corpus['format']}) on {corpus['imported']}"
     yield f"- The corpus was imported from {came}."
+    for added in corpus["added"]:
+        yield f"- {added['images']} images were added later, from “{_escape(added['source'])}”."
     if corpus["digest"]:
         yield f"- SHA-256 over all records that were read: `{corpus['digest']}`."
 

@@ -2,54 +2,23 @@
 
 from collections.abc import Callable
 
-from django.db.models import PROTECT, ProtectedError, RestrictedError
+from django.db.models import ProtectedError, RestrictedError
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.by_name import declared_by_apps, function_named
 from annotation.common.locks import Busy, locked_folder
+from annotation.datasets.corpus_uses import why_corpus_kept
+from annotation.datasets.deliveries import hidden_name
 from annotation.datasets.intake import being_imported, sweep_corpus
-from annotation.models import Account, Corpus, Job
+from annotation.models import Account, Corpus
 from phrasebox.errors import PhraseboxError
 
-#: Other uses of a corpus, besides rows: each is called with its name, and returns a sentence, or "".
-_USES: list[Callable[[str], str]] = []
-
-
-def add_corpus_use(use: Callable[[str], str]) -> None:
-    """Register `use`, which is called with a corpus's name before it is deleted, and returns what depends on
-    it, or ""."""
-    _USES.append(use)
-
-
-#: Each removes incomplete results of killed processes for a corpus, and raises Busy while one is being
-#: written.
-_CLEANERS: list[Callable[[Corpus], object]] = []
-
-
-def add_corpus_cleaner(cleaner: Callable[[Corpus], object]) -> None:
-    """Register `cleaner`, which is called before a corpus is deleted: it removes incomplete results for it,
-    and raises Busy while one is being written. Rows that are not `published` do not prevent deletion."""
-    _CLEANERS.append(cleaner)
-
-
-def why_corpus_kept(corpus: Corpus) -> str:
-    """Return why the corpus cannot be deleted, in one sentence; "" if nothing uses it."""
-    using = []
-    for relation in Corpus._meta.related_objects:
-        if relation.on_delete is PROTECT:
-            model = relation.related_model
-            rows = model._default_manager.filter(**{relation.field.name: corpus.pk})
-            if any(field.name == "published" for field in model._meta.fields):
-                rows = rows.filter(published=True)  # incomplete rows are deleted with the corpus
-            if rows.exists():
-                using.append(str(model._meta.verbose_name_plural))
-    using += filter(None, (use(corpus.name) for use in _USES))
-    if using:
-        return _("these depend on it: %(what)s; delete them first") % {"what": ", ".join(sorted(using))}
-    if Job.objects.filter(corpus=corpus, state__in=Job.LIVE).exists():
-        return _("one of its jobs is queued or running: cancel that first")
-    return ""
+#: The attribute of AppConfigs: dotted names of functions that are called with a corpus before it is deleted.
+#: Each removes incomplete results of killed processes, and raises Busy while one is being written; rows that
+#: are not `published` do not prevent deletion.
+CORPUS_CLEANERS = "corpus_cleaners"
 
 
 def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
@@ -95,8 +64,8 @@ def remove_half_written(corpus: Corpus) -> None:
     if why_corpus_kept(corpus):
         return
     try:
-        for clean in _CLEANERS:
-            clean(corpus)
+        for cleaner in declared_by_apps(CORPUS_CLEANERS):
+            function_named(cleaner)(corpus)
     except Busy as busy:
         about = {"name": corpus.name, "why": str(busy)}
         raise PhraseboxError(_("corpus “%(name)s” cannot be deleted: %(why)s") % about) from busy
@@ -116,7 +85,8 @@ def remove_hidden_corpus(*, name: str, number: int, alive: Callable[[], object] 
 
 def _sweep(row: Corpus, alive: Callable[[], object] = lambda: None) -> None:
     try:
-        sweep_corpus(row, alive=alive)
+        for corpus in (*Corpus.objects.filter(name=hidden_name(row)), row):
+            sweep_corpus(corpus, alive=alive)
     except (ProtectedError, RestrictedError) as error:
         raise PhraseboxError(
             _("corpus “%(name)s” cannot be deleted: somebody has just begun to use it") % {"name": row.name}

@@ -9,17 +9,13 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 from django.conf import settings
-from django.utils.translation import gettext_lazy as _
-from pydantic import Field
 
 from annotation.common.locks import locked_folder
-from annotation.common.operations import LEAVE_UNUSED, Help, Named, OneOf, OperationContext
 from annotation.common.readers import stream
 from annotation.datasets.intake import STRICT, CorpusIntake, ImportHow, ImportReport, being_imported
 from annotation.datasets.source_problems import IntakeError, SourceProblem, SourceProblems
@@ -38,47 +34,6 @@ _PICTURES = "images"
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 _Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
-_Path = Annotated[str, Field(min_length=1, max_length=4000)]
-
-
-def _readable() -> dict[str, None]:
-    return {entry.key: None for entry in FORMATS if entry.reads}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportCorpusRequest:
-    """All of it, or nothing if there is an error; all errors are listed. If it already exists with the same
-    content, nothing changes."""
-
-    name: Annotated[str, Named(), Help(_("Name of the corpus"))]
-    path: Annotated[_Path, Help(_("Path"), _("A file, a folder, or a zip or tar archive of either"))]
-    format: Annotated[str, OneOf(_readable), Help(_("Format"))]
-    images: Annotated[
-        _Path | None, Help(_("Pictures"), _("The folder of pictures; by default that beside the captions"))
-    ] = None
-    skip_problems: Annotated[
-        bool, Help(_("Skip problems"), _("Leave out just what is listed as a problem, and import the rest"))
-    ] = False
-    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
-    dry_run: Annotated[bool, Help(_("Dry run"), _("List all problems, and store nothing"))] = False
-
-
-def import_named_corpus(request: ImportCorpusRequest, context: OperationContext) -> ImportReport:
-    """Import a corpus. Raises as `import_corpus` does, with a list of all problems."""
-    try:
-        return import_corpus(
-            name=request.name,
-            path=Path(request.path),
-            format=request.format,
-            images=Path(request.images) if request.images is not None else None,
-            how=ImportHow(
-                skip_problems=request.skip_problems,
-                leave_unused=request.leave_unused,
-                dry_run=request.dry_run,
-            ),
-        )
-    except SourceProblems as error:
-        raise IntakeError("\n".join([*map(str, error.problems), str(error)])) from error
 
 
 def import_corpus(

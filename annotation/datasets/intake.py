@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from annotation.common import database
 from annotation.common.locks import Busy
 from annotation.common.operations import check_used
 from annotation.datasets import layer_rows
+from annotation.datasets.deliveries import ImageDelivery, hidden_name
 from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem
 from annotation.formats import FORMATS
 from annotation.formats.base import problems_reported_to
@@ -28,8 +29,9 @@ from annotation.formats.files.folders import pictures_below
 from annotation.formats.layers.frames import EITHER, RAW, frame_of, has_boxes, upright_layer
 from annotation.images import pictures
 from annotation.images.withdrawn import withdrawn_pictures
-from annotation.models import Caption, Corpus, Image, Layer
+from annotation.models import Account, Caption, Corpus, Image, Layer
 from annotation.protocol.terms import ImageRecord, LayerRecord, is_too_small
+from annotation.selectors.corpora import corpus_named
 from phrasebox.balance import (
     CAPTIONS,
     CLUTTER,
@@ -61,12 +63,15 @@ _PICTURES = 125
 class ImportHow:
     """How problems are handled: `skip_problems` skips invalid parts, otherwise nothing is imported; nor is it
     if something would remain unused, unless confirmed (`leave_unused`). `dry_run` never stores anything.
-    `source` is the corpus's origin if that is not the path."""
+    `source` is the corpus's origin if that is not the path. `add`: the images are added to the existing
+    corpus of that name, by `actor`."""
 
     skip_problems: bool = False
     leave_unused: bool = False
     dry_run: bool = False
     source: str = ""
+    add: bool = False
+    actor: Account | None = None
 
 
 STRICT = ImportHow()
@@ -74,7 +79,9 @@ STRICT = ImportHow()
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The result of an import. `unchanged`: the corpus existed with the same content.
+    """The result of an import. `added`: the images were added to an existing corpus, and each of `campaigns`
+    asks about that many of them. `unchanged`: the corpus existed with the same content, or the same images
+    were added before. `digest` covers what was read.
 
     `covered` counts the images with a layer. `chains` and `mentions` exclude what is not visual (chain 0),
     which `not_visual` counts. `seconds` is wall-clock time. `problems` are all problems: skipped, if
@@ -100,6 +107,8 @@ class ImportReport:
     dry_run: bool = False
     skipped: bool = False
     sheet: BalanceSheet = BalanceSheet()
+    added: bool = False
+    campaigns: Mapping[str, int] = field(default_factory=dict)
 
 
 class CorpusIntake:
@@ -114,6 +123,8 @@ class CorpusIntake:
         self.problems = ProblemList()
         self.layer: Layer | None = None
         self.tally = Tally()
+        self._delivery = ImageDelivery(corpus_named(name), source) if how.add else None
+        self._unchanged = False
         self._source: Path | None = None
         self._pictured = False
         self._pictures_in: Path | None = None
@@ -138,8 +149,7 @@ class CorpusIntake:
         """
         began = time.monotonic()
         self._pictures_in, self._source, self._pictured = pictures_in, source, pictured
-        corpus = Corpus.objects.filter(name=self.name).first()
-        published = corpus is not None and corpus.published
+        corpus = Corpus.objects.filter(name=self._hidden).first()
         with (
             ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,
             problems_reported_to(self._add_reader_error),
@@ -149,17 +159,17 @@ class CorpusIntake:
                 for chunk in self._chunks(records):
                     self._enter(self._sound(pool, chunk))
                 self._count_pictures()
-            elif corpus is not None and published:
+            elif corpus is not None and corpus.published:
                 self._compare(corpus, records, pool)
             else:
                 if corpus:
                     sweep_corpus(corpus)
                 self._write(records, pool)
-        ledger = self.ledger
+        ledger, delivery = self.ledger, self._delivery
         return ImportReport(
             corpus=self.name,
             source=ledger.source,
-            unchanged=published and not self.how.dry_run,
+            unchanged=self._unchanged,
             images=ledger.images,
             captions=ledger.captions,
             pictures=ledger.pictures,
@@ -169,16 +179,22 @@ class CorpusIntake:
             not_visual=ledger.not_visual,
             chains=ledger.chains,
             boxes=ledger.boxes,
-            digest=ledger.digest,
+            digest=(ledger if delivery is None else delivery.read).digest,
             seconds=time.monotonic() - began,
             problems=tuple(self.problems),
             dry_run=self.how.dry_run,
             skipped=self.how.skip_problems,
             sheet=self.tally.sheet(),
+            added=self.how.add,
         )
 
+    @property
+    def _hidden(self) -> str:
+        """The name of the row that the images are written to."""
+        return self.name if self._delivery is None else hidden_name(self._delivery.corpus)
+
     def _compare(self, corpus: Corpus, records: Iterable[ImageRecord], pool: ThreadPoolExecutor) -> None:
-        self._compares = True
+        self._compares = self._unchanged = True
         for chunk in self._chunks(records):
             self._enter(self._sound(pool, chunk))
         self._check_whole()
@@ -191,7 +207,9 @@ class CorpusIntake:
     def _write(self, records: Iterable[ImageRecord], pool: ThreadPoolExecutor) -> None:
         try:
             with transaction.atomic():
-                corpus = Corpus.objects.create(name=self.name, format=self.format, source=self.ledger.source)
+                corpus = Corpus.objects.create(
+                    name=self._hidden, format=self.format, source=self.ledger.source
+                )
         except IntegrityError:
             raise Busy(being_imported(self.name)) from None
         try:
@@ -201,15 +219,23 @@ class CorpusIntake:
                     self._insert(corpus, sound)
                 else:
                     self._enter(sound)
+            if self._delivery is not None and self._delivery.repeated:
+                self._unchanged, self.problems, self.tally = True, ProblemList(), Tally()
+                self.ledger = self._delivery.read
+                sweep_corpus(corpus)
+                return
             self._check_whole()
             check_used(self.tally.sheet(), leave_unused=self.how.leave_unused)
             pictures.publish_pictures(self.staged)
             database.analyse_tables(self.ledger.captions, Image, Caption)
             if self.ledger.layered:
                 layer_rows.analyse_layer_tables(self.ledger.images)
-            with transaction.atomic():
+            with database.writing():
                 # Staged before they were withdrawn: a later withdrawal finds the rows itself.
                 corpus.images.filter(picture__in=withdrawn_pictures()).update(picture="")
+                if self._delivery is not None:
+                    self._delivery.publish(corpus, self.ledger, self.how.actor)
+                    return
                 corpus.layers.update(published=True)
                 Corpus.objects.filter(pk=corpus.pk).update(
                     digest=self.ledger.digest,
@@ -265,6 +291,8 @@ class CorpusIntake:
             try:
                 upright = replace(record, width=width, height=height, layer=layer) if stored else record
                 self._check(upright)
+                if self._delivery is not None:
+                    self._delivery.check(record, stored)
             except (FormatError, RepeatedImage) as error:
                 turned = stored is not None and stored.turned and layer is not None
                 self.problems.add_refusal(_of_turned(error) if turned else error, record.filename)
@@ -404,7 +432,8 @@ class CorpusIntake:
             self.problems.raise_blocking(self.ledger.source)
         ledger = self.ledger
         if not ledger.images:
-            raise IntakeError(f"{ledger.source}: holds no images; expected at least one")
+            new = "" if self._delivery is None else f" that corpus {self.name!r} lacks"
+            raise IntakeError(f"{ledger.source}: holds no images{new}; expected at least one")
         if self._pictured and not ledger.pictures:
             raise IntakeError(
                 f"{self._pictures_in}: holds no picture of the {ledger.images} images; "

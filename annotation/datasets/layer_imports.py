@@ -29,7 +29,7 @@ from annotation.common.operations import (
     with_sheet,
 )
 from annotation.common.readers import stream
-from annotation.datasets.corpus_summaries import CorpusRequest
+from annotation.datasets.contents.corpus_summaries import CorpusRequest
 from annotation.datasets.intake import IMPORT
 from annotation.datasets.layer_rows import (
     CAMPAIGN_SOURCE,

@@ -26,6 +26,7 @@ from annotation.formats.files.archive import DEFAULT_LIMITS, is_archive, unpack_
 from annotation.formats.source_records import readable_format
 from annotation.images import pictures
 from annotation.images.decoding import write_small_copy
+from annotation.models import Account
 from annotation.protocol.terms import ImageRecord
 from phrasebox.balance import BalanceSheet
 from phrasebox.text_files import FormatError
@@ -116,12 +117,14 @@ def import_upload(
     format: str,
     skip_problems: bool,
     leave_unused: bool,
+    actor: Account | None = None,
     progress: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = iter,
 ) -> ImportReport:
-    """Import an upload after `check_upload`; its files stay. Raises as that does, with the sender's names."""
+    """Import an upload after `check_upload`, or add it to its corpus; its files stay. Raises as that does,
+    with the sender's names."""
     with _names_of_sender(upload):
         _build_tree(upload)
-        how = ImportHow(skip_problems=skip_problems, leave_unused=leave_unused)
+        how = ImportHow(skip_problems=skip_problems, leave_unused=leave_unused, actor=actor)
         return _imported(upload, format, progress, how)
 
 
@@ -158,7 +161,11 @@ def _imported(
         path=upload.folder / _TREE,
         format=format,
         progress=progress,
-        how=replace(how, source=f"upload of {names}" + (f" and {more} more files" if more > 0 else "")),
+        how=replace(
+            how,
+            add=upload.add,
+            source=f"upload of {names}" + (f" and {more} more files" if more > 0 else ""),
+        ),
     )
 
 

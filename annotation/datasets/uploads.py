@@ -1,4 +1,4 @@
-"""Files that somebody uploads for a new corpus: in parts that can be repeated, for a day, on their account.
+"""Files that somebody uploads for a corpus: in parts that can be repeated, for a day, on their account.
 
 An upload is a folder DATA_DIR/corpus_uploads/KEY: `upload.json` contains its account and its files, and
 `files` contains their data. The size there is the received amount, so that a killed server or a lost
@@ -16,7 +16,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -25,6 +25,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
 from annotation.common.locks import held_lock
+from annotation.datasets.corpus_uses import why_images_fixed
 from annotation.datasets.importing import corpus_name_is_valid
 from annotation.formats.names import is_safe_name
 from annotation.models import Account, Corpus, Job
@@ -75,13 +76,15 @@ class UploadFile:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An upload for the corpus `name`; `files` are paths and sizes in bytes, `begun` seconds since 1970."""
+    """An upload for the corpus `name`, a new one or, with `add`, one that exists; `files` are paths and sizes
+    in bytes, `begun` seconds since 1970."""
 
     key: str
     account: int
     name: str
     begun: float
     files: tuple[tuple[str, int], ...]
+    add: bool = False
 
     @property
     def folder(self) -> Path:
@@ -122,28 +125,35 @@ class Upload:
         return all(file.received == file.size for file in self.progress())
 
 
-def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]]) -> Upload:
+def begin_upload(
+    *, account: Account, name: str, files: Sequence[tuple[str, int]], add: bool = False
+) -> Upload:
     """Return a new upload for the corpus `name`, or the account's unfinished one of the same files.
 
-    Raises UploadError for an invalid or existing name, for invalid files, and if the account's quota
-    (UPLOAD_QUOTA) or the disk has no room.
+    Raises UploadError for an invalid or existing name, with `add` for a corpus that does not exist or takes
+    no further images, for invalid files, and if the account's quota (UPLOAD_QUOTA) or the disk has no room.
     """
     if not corpus_name_is_valid(name):
         raise UploadError(
             _("“%(name)s” is no name of a corpus: use at most 100 letters, digits, hyphens or underscores.")
             % {"name": name[:100]}
         )
-    if Corpus.objects.filter(name=name, published=True).exists():
+    corpus = Corpus.objects.filter(name=name, published=True).first()
+    if corpus is not None and not add:
         raise UploadError(_("Corpus “%(name)s” already exists: choose another name.") % {"name": name})
+    if corpus is None and add:
+        raise UploadError(_("There is no corpus “%(name)s” to which images could be added.") % {"name": name})
+    if corpus is not None and (why := why_images_fixed(corpus)):
+        raise UploadError(why)
     _check_files(files)
     # One at a time, so that the free space of each check stays free.
     with held_lock(_root()):
         uploads = uploads_of(account)
         for upload in uploads:
-            if (upload.name, upload.files) == (name, tuple(files)):
+            if (upload.name, upload.files, upload.add) == (name, tuple(files), add):
                 return upload
         _check_room(uploads, sum(size for _, size in files))
-        return _begun(account, name, files)
+        return _begun(Upload(secrets.token_hex(16), account.pk, name, time.time(), tuple(files), add))
 
 
 def _check_room(uploads: Sequence[Upload], size: int) -> None:
@@ -170,12 +180,12 @@ def _check_room(uploads: Sequence[Upload], size: int) -> None:
         )
 
 
-def _begun(account: Account, name: str, files: Sequence[tuple[str, int]]) -> Upload:
-    """Return a new empty upload."""
-    upload = Upload(secrets.token_hex(16), account.pk, name, time.time(), tuple(files))
+def _begun(upload: Upload) -> Upload:
+    """Return a new upload, with its folders and its manifest."""
     upload.folder.mkdir(parents=True)
     (upload.folder / "files").mkdir()
-    manifest = {"account": account.pk, "name": name, "begun": upload.begun, "files": upload.files}
+    manifest = asdict(upload)
+    del manifest["key"]
     part = upload.folder / f".{_MANIFEST}"
     part.write_text(json.dumps(manifest), encoding="utf-8")
     part.rename(upload.folder / _MANIFEST)
@@ -325,6 +335,5 @@ def _stored(key: str) -> Upload | None:
 def _read_manifest(manifest: Path, changed: int) -> Upload:
     """Return the upload of a manifest, which is read once, and not for every part."""
     content = json.loads(manifest.read_text(encoding="utf-8"))
-    files = tuple((str(path), int(size)) for path, size in content["files"])
-    key = manifest.parent.name
-    return Upload(key, int(content["account"]), str(content["name"]), float(content["begun"]), files)
+    content["files"] = tuple((str(path), int(size)) for path, size in content["files"])
+    return Upload(key=manifest.parent.name, **content)

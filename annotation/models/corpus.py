@@ -11,7 +11,11 @@ from annotation.common.roles import Scope
 
 
 class Corpus(models.Model):
-    """A named set of images with captions. Invisible until `published` is set, by one UPDATE."""
+    """A named set of images with captions. Invisible until `published` is set, by one UPDATE.
+
+    `deliveries` are the images that were added later: of each the position of its `first` image, the numbers
+    of `images` and `captions`, the name of the `source`, and the `digest` of all records of that.
+    """
 
     #: The `format` of captions that people wrote in a campaign.
     WRITTEN = "written"
@@ -20,6 +24,7 @@ class Corpus(models.Model):
     format = models.CharField(max_length=40)
     source = models.TextField(help_text="Where it was read from")
     digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 over all records read")
+    deliveries = models.JSONField(default=list, blank=True)
     licence = models.CharField(
         max_length=200, blank=True, default="", db_default="", help_text="As its owner says; empty: unknown"
     )

@@ -16,10 +16,11 @@ from annotation.common.operations import (
     register,
 )
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets import corpus_summaries, importing, layer_imports
-from annotation.datasets.contents import arrow_tables, images
+from annotation.datasets import layer_imports
+from annotation.datasets.contents import arrow_tables, corpus_summaries, images
 from annotation.datasets.intake import ImportReport
 from annotation.datasets.source_problems import NO_CAPTION, NO_PICTURE, SourceProblem
+from annotation.jobs.kinds import corpus_imports
 from annotation.jobs.kinds import delete_corpus as deleting
 from annotation.moderation import withdrawn_pictures
 from phrasebox.figure_basis import FigureBasis
@@ -33,6 +34,7 @@ def imported_corpus_text(result: ImportReport) -> str:
     if result.problems:
         lines.append(_problems_in_words(result.problems, skipped=result.skipped, dry_run=result.dry_run))
     lines.append(f"{result.images} images, {result.captions} captions, {result.pictures} pictures")
+    lines += [f"campaign {name!r} asks about {asked} of them" for name, asked in result.campaigns.items()]
     if result.layer:
         lines.append(
             f"layer {result.layer!r}: {result.mentions} mentions in {result.chains} chains, "
@@ -43,7 +45,10 @@ def imported_corpus_text(result: ImportReport) -> str:
     if result.dry_run:
         lines.append("nothing was stored")
     elif result.unchanged:
-        lines.append(f"corpus {result.corpus!r} already exists, nothing changed")
+        there = "has these images" if result.added else "already exists"
+        lines.append(f"corpus {result.corpus!r} {there}, nothing changed")
+    elif result.added:
+        lines.append(f"images added to corpus {result.corpus!r}")
     else:
         lines.append(f"corpus {result.corpus!r} imported")
     return "\n".join([*lines, f"{result.seconds:.1f} s"])
@@ -230,7 +235,7 @@ register(
     name="import_corpus",
     title=_("Import a corpus"),
     permission=Has((RESEARCHER,), server=True),
-    run=importing.import_named_corpus,
+    run=corpus_imports.import_named_corpus,
     errors=(OSError,),
     command=CommandLine(positional=("name", "path"), text=imported_corpus_text),
 )

@@ -81,6 +81,8 @@ def _ruled_text(result: RuledImage, state: str) -> str:
 def reviewed_text(result: ReviewedAnswers) -> str:
     """Return how many answers were reviewed, and the consequences."""
     lines = [f"{result.answers} answers reviewed; {result.images} images computed again"]
+    if result.unpaid:
+        lines.append(f"{result.unpaid} of them are not paid")
     if result.messages:
         lines.append(f"{result.messages} workers get the reason as a message")
     if result.drawers:
@@ -95,11 +97,12 @@ def reviewed_message(result: ReviewedAnswers) -> str:
     """Return how many answers were reviewed, and who reads the reason."""
     message = ngettext("%(n)d answer reviewed.", "%(n)d answers reviewed.", result.answers)
     message %= {"n": result.answers}
+    if result.unpaid:
+        more = ngettext("%(n)d is not paid.", "%(n)d are not paid.", result.unpaid)
+        message = f"{message} {more % {'n': result.unpaid}}"
     if result.messages:
-        more = ngettext("%(n)d worker gets the reason.", "%(n)d workers get the reason.", result.messages) % {
-            "n": result.messages
-        }
-        message = f"{message} {more}"
+        more = ngettext("%(n)d worker gets the reason.", "%(n)d workers get the reason.", result.messages)
+        message = f"{message} {more % {'n': result.messages}}"
     return message
 
 

@@ -1,5 +1,5 @@
-"""Uploads for new corpora: begun, sent in parts, checked, imported, removed. They belong to an account, so
-that no command handles them."""
+"""Uploads of corpora, and of images for them: begun, sent in parts, checked, imported, removed. They belong
+to an account, so that no command handles them."""
 
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +11,7 @@ from annotation.jobs.kinds import corpus_uploads as uploads
 _TAG, _PATH, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,), server=True)
 
 register(
-    title=_("List your uploads for new corpora"),
+    title=_("List your uploads of corpora"),
     result=uploads.UploadSummary,
     permission=_RESEARCHERS,
     run=uploads.list_uploads,
@@ -20,7 +20,7 @@ register(
 )
 register(
     name="begin_upload",
-    title=_("Begin or resume an upload for a new corpus"),
+    title=_("Begin or resume an upload of a corpus"),
     permission=_RESEARCHERS,
     run=uploads.begin_named_upload,
     rest=Rest(

@@ -49,7 +49,11 @@ EXTRA = "extra"
 
 
 class BadJudgment(ValueError):
-    """A judgment whose answer is not among those of its question; names both."""
+    """A judgment whose answer is not among those of its question; names both. `field` is the invalid one."""
+
+    def __init__(self, text: str, field: str = "answer") -> None:
+        super().__init__(text)
+        self.field = field
 
 
 @dataclass(frozen=True, slots=True)

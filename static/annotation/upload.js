@@ -1,4 +1,4 @@
-// Sends files for a new corpus in parts, each with its SHA-256, and goes on where it stopped.
+// Sends files for a corpus in parts, each with its SHA-256, and goes on where it stopped.
 //
 // The server says what it has of each file; whatever is cut off is sent again from there. Without a network it
 // tries again by itself; where the session has ended, it stops and says so. Files whose names
@@ -118,7 +118,8 @@ class Sender {
       }
       return upload;
     }
-    const body = JSON.stringify({ name: this.form.elements.name.value.trim(), files: this.files.map(({ path, file }) => ({ path, size: file.size })) });
+    const { name, add } = this.form.elements;
+    const body = JSON.stringify({ name: name.value.trim(), add: Boolean(add), files: this.files.map(({ path, file }) => ({ path, size: file.size })) });
     return this.retried(() => fetch(uploads, { method: "POST", headers: this.headers({ "Content-Type": "application/json" }), body }));
   }
 

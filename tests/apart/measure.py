@@ -88,15 +88,19 @@ def rows_of(
 
 
 def _all_work(site: WatchedCampaign, watchers: Sequence[Watcher], kinds: Sequence[str], items: int) -> None:
-    """Let the watchers take turns, each with some items of one kind, until each has enough of every kind."""
+    """Let the watchers take turns, each with some items of one kind, until each has enough of every kind.
+
+    Every second one receives the next item with the response to an answer.
+    """
     done: Counter[tuple[int, str]] = Counter()
     busy = True
     while busy:
         busy = False
         for number, watcher in enumerate(watchers):
             for kind in kinds:
-                for _ in range(6):
-                    if done[number, kind] >= items or not watcher.work(kind):
+                for turn in range(6):
+                    ahead = number % 2 == 1 and turn < 5
+                    if done[number, kind] >= items or not watcher.work(kind, ahead=ahead):
                         break
                     busy = True
                     done[number, kind] += len(watcher.seen[-1].task.get("blocks", "1"))

@@ -106,15 +106,19 @@ class Watcher:
         self.program, self._browser = Program(account), Program(account, browser=True)
         self.picture = ""
         self.seen: list[Seen] = []
+        self._next: dict[str, Response] = {}
         for kind in site.campaign.kinds:
             self.send(f"/tasks/{site.name}/{kind}/instructions/", {})
 
-    def work(self, kind: str) -> bool:
-        """Take and answer one item; return False if there is none."""
+    def work(self, kind: str, *, ahead: bool = False) -> bool:
+        """Take and answer one item; return False if there is none. `ahead`: the next one of its kind comes
+        with the response to the answer, as on the task page."""
         plan = POLL_PLANS[len(self.seen) % len(POLL_PLANS)]
         before = self._list() if plan.listed else {}
         at = time.time()
-        taken = self._post("/api/tasks/next", {"campaign": self.campaign.name, "kind": kind})
+        taken = self._next.pop(kind, None)
+        if taken is None:
+            taken = self._post("/api/tasks/next", {"campaign": self.campaign.name, "kind": kind})
         task = json.loads(taken.body)
         if "nothing" in task:
             return False
@@ -123,8 +127,11 @@ class Watcher:
         held = self._list() if plan.listed else {}
         self.picture = task["image"]["picture"]
         self._poll(polls, plan.held, item, HELD)
-        payload = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
-        receipt = self._post(f"/api/assignments/{task['id']}/answer", payload)
+        payload = {**answer, "token": f"t{task['id']}", "next": ahead, "seconds": 0.001}
+        answered = self._post(f"/api/assignments/{task['id']}/answer", payload)
+        receipt = json.loads(answered.body)
+        if (following := receipt.pop("next", None)) is not None:
+            self._next[kind] = answered._replace(body=json.dumps(following).encode())
         after = self._list() if plan.listed else {}
         self.seen.append(
             Seen(
@@ -135,9 +142,9 @@ class Watcher:
                 before.get(kind, {}),
                 held.get(kind, {}),
                 after.get(kind, {}),
-                json.loads(receipt.body),
+                receipt,
                 taken.headers,
-                (taken.seconds or 0.0, receipt.seconds or 0.0),
+                (taken.seconds or 0.0, answered.seconds or 0.0),
                 polls,
             )
         )

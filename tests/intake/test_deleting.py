@@ -10,10 +10,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import jobs
+from annotation.datasets.corpus_uses import why_corpus_kept
 from annotation.datasets.deleting import (
     delete_corpus,
     remove_hidden_corpus,
-    why_corpus_kept,
 )
 from annotation.images.pictures import picture_path
 from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus

@@ -17,14 +17,18 @@ from django.test import Client
 from django.urls import reverse
 from PIL import Image as Pillow
 
-from annotation import jobs
+from annotation import campaigns, jobs
 from annotation.datasets import uploaded_source, uploads
+from annotation.datasets.importing import import_records
 from annotation.datasets.source_problems import IntakeError
 from annotation.datasets.uploaded_source import check_upload, import_upload
 from annotation.datasets.uploads import stored_upload
-from annotation.models import Account, AuditEntry, Corpus, Job
+from annotation.models import Account, AuditEntry, Corpus, Job, OpenImage
+from evaluation.models import System
 from phrasebox.text_files import FormatError
-from tests.intake.uploading import SOUND, forty, zipped
+from tests.factories import some_images
+from tests.intake.uploading import SOUND, a_picture, forty, zipped
+from tests.queue.world import TRUSTING
 from tests.web import world
 from tests.web.staff import messages_on, press, words
 
@@ -44,9 +48,10 @@ def ada() -> Client:
 UPLOADS = "/api/v1/uploads"
 
 
-def begin(client: Client, files: dict[str, bytes], name: str = "mine") -> str:
+def begin(client: Client, files: dict[str, bytes], name: str = "mine", *, add: bool = False) -> str:
     """Begin an upload; return the address of its page."""
-    body = {"name": name, "files": [{"path": path, "size": len(content)} for path, content in files.items()]}
+    announced = [{"path": path, "size": len(content)} for path, content in files.items()]
+    body = {"name": name, "files": announced, "add": add}
     key = client.post(UPLOADS, json.dumps(body), content_type="application/json").json()["key"]
     return reverse("upload", args=[key])
 
@@ -64,9 +69,11 @@ def send(client: Client, page: str, number: int, data: bytes, offset: int = 0, *
     return client.post(f"{UPLOADS}/{page.split('/')[2]}/files/{number}", part)
 
 
-def whole(client: Client, files: dict[str, bytes], name: str = "mine", part: int = 20_000) -> str:
+def whole(
+    client: Client, files: dict[str, bytes], name: str = "mine", part: int = 20_000, *, add: bool = False
+) -> str:
     """Send files in parts; return the address of the upload's page."""
-    page = begin(client, files, name)
+    page = begin(client, files, name, add=add)
     for number, content in enumerate(files.values()):
         for at in range(0, max(1, len(content)), part):
             assert send(client, page, number, content[at : at + part], at).status_code == 200
@@ -160,6 +167,52 @@ def test_pictures_alone_are_a_corpus_without_captions(ada: Client):
         ("train/a.png", "train"),
     ]
     assert ada.get(reverse("corpus", args=["mine"])).status_code == 200
+
+
+def test_pictures_are_added_to_a_corpus_by_page_and_by_api(ada: Client):
+    import_records(name="mine", records=some_images(2, layered=False), format="test", source="a test")
+    for name in ("writing", "other"):
+        plan = campaigns.CampaignPlan(name=name, corpus="mine", tasks="captions", settings=TRUSTING)
+        campaigns.open_campaign(plan)
+    sending = ada.get(reverse("uploads"), {"add": "mine"})
+    assert (
+        f"{reverse('uploads')}?add=mine" in ada.get(reverse("manage_corpus", args=["mine"])).content.decode()
+    )
+    assert '<input type="hidden" name="add" value="true">' in sending.content.decode()
+    page = whole(ada, {"train/a.jpg": a_picture(1), "test/b.jpg": a_picture(2)}, add=True)
+    press(ada, page, "Check", also="_upload")
+    run_jobs()
+    press(ada, page, "Import", also="_upload", campaigns=["writing"])
+    assert run_jobs() == [Job.DONE]
+    assert ada.get(page).headers["Location"] == reverse("corpus", args=["mine"])
+    asked = OpenImage.objects.filter(campaign__name="writing").values_list("image__key", "image__split")
+    assert list(asked.order_by("position"))[2:] == [("b", "test"), ("a", "train")]
+    assert "added 1 time" in words(ada.get(reverse("manage_corpus", args=["mine"])))
+
+    address = f"{UPLOADS}/{whole(ada, {'c.jpg': a_picture(3)}, add=True).split('/')[2]}"
+
+    def call(act: str, **body: Any) -> Any:
+        return ada.post(f"{address}/{act}", json.dumps(body), content_type="application/json")
+
+    assert call("check").status_code == 202 and run_jobs() == [Job.DONE]
+    refused = call("import", campaigns=["lacking"])
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "campaigns.0")
+    assert call("import", campaigns=["writing", "other"]).status_code == 202 and run_jobs() == [Job.DONE]
+    result = Job.objects.latest("pk").result
+    assert (result["images"], result["campaigns"]) == (1, {"other": 1, "writing": 1})
+    corpus = ada.get("/api/v1/corpora/mine").json()
+    assert [added["images"] for added in corpus["added"]] == [2, 1] and corpus["images"] == 5
+
+    assert "is no corpus" in begun_badly(ada, "lacking")
+    System.objects.create(corpus=Corpus.objects.get(), name="s", origin="runs")
+    assert "takes no further images" in begun_badly(ada, "mine")
+    assert "takes no further images" in words(ada.get(reverse("uploads"), {"add": "mine"}))
+
+
+def begun_badly(client: Client, name: str) -> str:
+    """Return why no images can be added to a corpus."""
+    body = {"name": name, "files": [{"path": "a.jpg", "size": 1}], "add": True}
+    return str(client.post(UPLOADS, json.dumps(body), content_type="application/json").json()["detail"])
 
 
 def test_what_goes_wrong_in_a_check_is_said_and_another_format_can_be_chosen(ada: Client):

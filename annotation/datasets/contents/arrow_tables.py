@@ -12,8 +12,8 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, NewFile, OperationContext
+from annotation.datasets.contents.corpus_summaries import CorpusRequest
 from annotation.datasets.contents.images import LayerName, layer_of_corpus
-from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.exporting import ExportError, simulated_layers, simulated_refusal
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, layer_to_read
 from annotation.protocol.contents import corners

@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, OperationContext, invalid
+from annotation.datasets.contents.corpus_summaries import CorpusRequest
 from annotation.datasets.contents.images import LayerName
-from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.layers import campaign_of_layer, layer_to_read
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.caption_statistics import PRINTED_OF_CAPTIONS, CaptionFigures, CaptionStatistics

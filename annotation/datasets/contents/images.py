@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, OperationContext, Pages, invalid, result_of
-from annotation.datasets.corpus_summaries import CorpusRequest
+from annotation.datasets.contents.corpus_summaries import CorpusRequest
 from annotation.datasets.layers import update_layers_of_image
 from annotation.models import Caption, Corpus, Image, Layer
 from annotation.selectors import browse

@@ -1,4 +1,5 @@
-"""Uploads of a new corpus in parts, each of which may be repeated; jobs check and import the files."""
+"""Uploads of a new corpus, or of images for one, in parts, each of which may be repeated; jobs check and
+import the files."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -29,7 +30,12 @@ from annotation.common.operations import (
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import PROBLEMS_FILE, CheckedUpload, check_upload, import_upload
 from annotation.datasets.uploads import PART_BYTES, Upload, UploadError
-from annotation.formats import FORMATS
+from annotation.jobs.kinds.corpus_imports import (
+    AskingCampaigns,
+    ask_about_added,
+    check_campaigns,
+    readable_formats,
+)
 from annotation.models import Account, Corpus, Job
 from phrasebox.balance import BalanceSheet
 
@@ -55,10 +61,6 @@ class _Uploads(StoredKind):
 
 
 UPLOADS = _Uploads(_("upload"), lambda account, *roles: Corpus.objects.none(), column="key")
-
-
-def _readable() -> dict[str, None]:
-    return {entry.key: None for entry in FORMATS if entry.reads}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class BeginUploadRequest:
         Field(min_length=1, max_length=uploads.MOST_FILES),
         Help(_("Files"), _("To be sent")),
     ]
+    add: Annotated[bool, Help(_("Add"), _("Add the images to the corpus of this name, which exists"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,18 +121,20 @@ class CheckUploadRequest(UploadRequest):
     """The result has the format, the first rows and all problems. A killed check starts again."""
 
     format: Annotated[
-        Annotated[str, OneOf(_readable, _("detected from the files"))] | None, Help(_("Format"))
+        Annotated[str, OneOf(readable_formats, _("detected from the files"))] | None, Help(_("Format"))
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportUploadRequest(UploadRequest):
-    """It must be checked first. The upload is deleted after its import."""
+    """It must be checked first. The upload is deleted after its import. The campaigns are those of a corpus
+    that images are added to."""
 
     skip_problems: Annotated[
         bool, Help(_("Skip problems"), _("Leave out what is wrong; else any problem ends the import"))
     ] = False
     leave_unused: Annotated[bool, LEAVE_UNUSED] = False
+    campaigns: AskingCampaigns = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,11 +166,12 @@ class ReceivedPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadSummary:
-    """An upload of a new corpus: its total size in bytes, and the maximum size of a part. Uploads are stored
-    for a day."""
+    """An upload of a new corpus, or with `add` of images for an existing one: its total size in bytes, and
+    the maximum size of a part. Uploads are stored for a day."""
 
     key: str
     name: str
+    add: bool
     size: int
     received: int
     complete: bool
@@ -193,7 +199,8 @@ class UploadCheck(CheckedUpload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedUpload:
-    """The corpus created from an upload, the number of skipped problems, and its balance sheet."""
+    """The corpus with the images of an upload, the numbers of these, the number of skipped problems, the
+    balance sheet, and how many of added images each campaign asks about."""
 
     corpus: str
     images: int
@@ -201,6 +208,7 @@ class ImportedUpload:
     pictures: int
     skipped: int
     sheet: BalanceSheet
+    campaigns: dict[str, int]
 
 
 def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
@@ -214,7 +222,8 @@ def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
 def begin_named_upload(request: BeginUploadRequest, context: OperationContext) -> UploadDetail:
     """Begin an upload, or continue one. Raises UploadError."""
     files = [(file.path, file.size) for file in request.files]
-    return _detail(uploads.begin_upload(account=context.actor, name=request.name, files=files))
+    upload = uploads.begin_upload(account=context.actor, name=request.name, files=files, add=request.add)
+    return _detail(upload)
 
 
 def show_upload(request: UploadRequest, context: OperationContext) -> UploadDetail:
@@ -246,8 +255,10 @@ def check_ready(request: UploadRequest, context: OperationContext) -> Any:
 
 
 def check_checked(request: ImportUploadRequest, context: OperationContext) -> Any:
-    """Raise UploadError for an upload that is incomplete, or not checked."""
+    """Raise UploadError for an upload that is incomplete, or not checked, and as `check_campaigns`."""
     check_ready(request, context)
+    upload = request.stored()
+    check_campaigns(request.campaigns, upload.name, add=upload.add)
     checked = checked_upload(context.actor, request.upload)
     if checked is None:
         raise UploadError(str(_("The upload is not checked yet: check it first.")))
@@ -283,13 +294,23 @@ def import_checked(request: ImportUploadRequest, context: OperationContext) -> I
         format=checked.result["format"],
         skip_problems=request.skip_problems,
         leave_unused=request.leave_unused,
+        actor=context.actor,
         progress=context.progress_of("importing", checked.result["images"]),
     )
     skipped = len(report.problems) if request.skip_problems else 0
     counts: dict[str, Any] = {"images": report.images, "captions": report.captions, "skipped": skipped}
-    audit.record(actor=context.actor, act="import_corpus", corpus=report.corpus, **counts)
+    if upload.add:
+        report = ask_about_added(request.campaigns, report, context)
+    else:
+        audit.record(actor=context.actor, act="import_corpus", corpus=report.corpus, **counts)
     uploads.remove_upload(upload)
-    return ImportedUpload(corpus=report.corpus, pictures=report.pictures, sheet=report.sheet, **counts)
+    return ImportedUpload(
+        corpus=report.corpus,
+        pictures=report.pictures,
+        sheet=report.sheet,
+        campaigns=dict(report.campaigns),
+        **counts,
+    )
 
 
 def remove(request: RemoveUploadRequest, context: OperationContext) -> None:
@@ -329,6 +350,7 @@ def _about(upload: Upload) -> dict[str, Any]:
     return {
         "key": upload.key,
         "name": upload.name,
+        "add": upload.add,
         "size": upload.size,
         "received": sum(file.received for file in upload.progress()),
         "complete": upload.complete,

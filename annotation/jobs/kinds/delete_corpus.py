@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common import database
 from annotation.common.operations import OperationContext
-from annotation.datasets.corpus_summaries import CorpusRequest
+from annotation.datasets.contents.corpus_summaries import CorpusRequest
 from annotation.datasets.deleting import delete_corpus, hide_corpus, remove_half_written, remove_hidden_corpus
 from annotation.jobs import JobProgress, enqueue, job_kind
 from annotation.models import Account, Corpus, Job

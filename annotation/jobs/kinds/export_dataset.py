@@ -12,8 +12,8 @@ from annotation.common.files import stored_file
 from annotation.common.locks import locked_folder
 from annotation.common.operations import Help, NewFile, OneOf, OperationContext, invalid, result_of
 from annotation.datasets.archives import file_of, pack, remove_archive
+from annotation.datasets.contents.corpus_summaries import CorpusRequest
 from annotation.datasets.contents.images import LayerName
-from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.exporting import ExportChoice, ExportError, check_export, simulated_layers
 from annotation.datasets.exporting import export_dataset as write
 from annotation.datasets.layers import update_layers

@@ -92,8 +92,9 @@ class Client:
         held = {name: (Path(file).name, Path(file).read_bytes()) for name, file in files.items()}
         return self._form("POST", path, fields, held, key=str(uuid.uuid4()))
 
-    def send_corpus(self, name: str, *sources: Path | str) -> Any:
-        """Send captions and pictures (files, folders, a zip) for a new corpus, in parts; return the upload.
+    def send_corpus(self, name: str, *sources: Path | str, add: bool = False) -> Any:
+        """Send captions and pictures (files, folders, a zip) for a new corpus, or to `add` to one, in parts;
+        return the upload.
 
         After an interruption, call it again with the same files: it resumes, within a day. Then
         `post("uploads/KEY/check")` lists all problems, and `post("uploads/KEY/import")` creates the corpus;
@@ -101,7 +102,7 @@ class Client:
         """
         files = [(path, file_path) for source in sources for path, file_path in _files_of(Path(source))]
         descriptions = [{"path": path, "size": file_path.stat().st_size} for path, file_path in files]
-        upload = self.post("uploads", {"name": name, "files": descriptions})
+        upload = self.post("uploads", {"name": name, "files": descriptions, "add": add})
         for file in upload["files"]:
             self._send_file(upload, file["number"], file["received"], files[file["number"]][1])
         return self.get(f"uploads/{upload['key']}")

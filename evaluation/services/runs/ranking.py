@@ -16,6 +16,7 @@ from evaluation.models import Run, System
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_name, check_same_corpus
 from evaluation.services.phases import PhaseShares
+from evaluation.services.predicting import method_of
 from evaluation.services.request_fields import check_images
 from evaluation.services.runs.files import RUN_DEPTH, RunMetadata, store_run
 from evaluation.services.runs.listing import RUN_DIRECTIONS
@@ -96,14 +97,21 @@ class RankRunsRequest:
     lemmas: LemmasField = None
 
 
+def ranks(system: System) -> bool:
+    """Whether a system can rank: it has a model or scores, and its method predicts rankings."""
+    method = method_of(system)
+    return ORIGINS.get(system.origin).ranks and (method is None or method.predicts == "rankings")
+
+
 def check_ranking(request: RankRunsRequest, context: OperationContext) -> RankRunsRequest:
     """Raise Invalid if the images or files to rank do not exist, InputError if the system cannot
     rank."""
     row = registry.system_row(request.system)
     check_same_corpus(context, row)
-    origin = ORIGINS.get(row.origin)
-    if origin.matrices is None:
-        raise InputError(f"system {row.name!r} has only runs and cannot rank here; import another run")
+    if not ranks(row):
+        method = method_of(row)
+        what = "has only runs" if method is None else f"predicts {method.predicts}, not rankings,"
+        raise InputError(f"system {row.name!r} {what} and cannot rank here; choose another system")
     corpus = corpus_named(request.corpus) if request.corpus is not None else row.corpus
     check_name(f"{request.name or row.name}-annotation", "run")
     check_images("split", request.split, corpus, context)

@@ -1,4 +1,4 @@
-"""Additional training data of a recipe: weak collections with the same features as the training images."""
+"""Additional training data of a recipe: a weak collection with the same features as the training images."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,8 @@ from typing import Any
 
 from evaluation.services.common import InputError
 from evaluation.services.features.store import FeatureSet, feature_set, is_label
-from evaluation.services.weak.collections import WeakCollection, weak_collection
+from evaluation.services.weak.collections import weak_collection
+from models_core.estimators.transfer.weak_pairs import WEAK
 from models_core.systems.dataset import WeakPairs
 from models_core.systems.recipe import Recipe
 from models_core.systems.training import check_needs
@@ -38,64 +39,37 @@ class Auxiliary:
                 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A collection, the kinds of its texts, and the features of its images."""
+def auxiliary_pairs(recipe: Recipe, weak: str, features: str) -> Auxiliary:
+    """Read a weak collection, COLLECTION or COLLECTION/title,tags for texts of these kinds alone, with the
+    feature set `features`; "" is none.
 
-    collection: WeakCollection
-    kinds: list[str]
-    vectors: FeatureSet
-
-
-def check_auxiliary(recipe: Recipe, definitions: Sequence[str], features: str) -> dict[str, _Named]:
-    """Resolve `definitions` without reading the data; raises as `auxiliary_pairs` does."""
-    collections: dict[str, str] = {}
-    for definition in definitions:
-        name, sign, what = definition.partition("=")
-        if not sign or not what or name in collections:
-            raise InputError(f"auxiliary data {definition!r}: expected NAME=COLLECTION, each name once")
-        collections[name] = what
-    check_needs(recipe, collections)
-    return {name: _named(recipe, what, features) for name, what in collections.items()}
-
-
-def _named(recipe: Recipe, what: str, features: str) -> _Named:
-    name, _, kinds = what.partition("/")
-    collection = weak_collection(name)
+    Raises BadRecipe if the recipe lacks one or has no use for it, UnknownName for a collection, a kind or a
+    feature set that does not exist, and InputError for features that are no set.
+    """
+    check_needs(recipe, (WEAK,) if weak else ())
+    auxiliary = Auxiliary()
+    if not weak:
+        return auxiliary
+    name, _, kinds = weak.partition("/")
+    collection, chosen = weak_collection(name), [kind for kind in kinds.split(",") if kind]
     if not is_label(features):
         raise InputError(
             f"recipe {recipe.name!r} compares images with those of collection {collection.name!r}; "
             "give a feature set that both have"
         )
-    feature_name = features.partition(":")[0]
     try:
-        vectors = feature_set(collection.name, feature_name)
+        vectors = feature_set(collection.name, features.partition(":")[0])
     except UnknownName as error:
         raise UnknownName(f"{error}; import features under this name first") from None
-    chosen = [kind for kind in kinds.split(",") if kind]
-    collection.check_kinds(chosen)
-    return _Named(collection, chosen, vectors)
-
-
-def auxiliary_pairs(recipe: Recipe, definitions: Sequence[str], features: str) -> Auxiliary:
-    """Read the data of definitions such as "weak=COLLECTION" or "weak=COLLECTION/title,tags", with the
-    feature set `features`.
-
-    Raises BadRecipe if the recipe lacks something or has no use for it, UnknownName for a collection or a
-    feature set that does not exist, and InputError for an invalid definition.
-    """
-    auxiliary = Auxiliary()
-    for name, named in check_auxiliary(recipe, definitions, features).items():
-        collection, vectors = named.collection, named.vectors
-        text_of = dict(zip(collection.ids(), collection.texts(named.kinds), strict=True))
-        auxiliary.ids[name], auxiliary.sets[name] = vectors.ids(), vectors
-        auxiliary.pairs[name] = WeakPairs(vectors.vectors(), [text_of[pk] for pk in vectors.ids()])
-        auxiliary.metadata[name] = {
-            "collection": collection.name,
-            "digest": collection.digest,
-            "texts": named.kinds or list(collection.kinds),
-            "features": vectors.label,
-            "features_digest": vectors.digest,
-            "pairs": vectors.rows,
-        }
+    text_of = dict(zip(collection.ids(), collection.texts(chosen), strict=True))
+    auxiliary.ids[WEAK], auxiliary.sets[WEAK] = vectors.ids(), vectors
+    auxiliary.pairs[WEAK] = WeakPairs(vectors.vectors(), [text_of[pk] for pk in vectors.ids()])
+    auxiliary.metadata[WEAK] = {
+        "collection": collection.name,
+        "digest": collection.digest,
+        "texts": chosen or list(collection.kinds),
+        "features": vectors.label,
+        "features_digest": vectors.digest,
+        "pairs": vectors.rows,
+    }
     return auxiliary

@@ -46,7 +46,7 @@ from models_core.systems.dataset import count_words, prepare
 from models_core.systems.kernels import Resources, WordVectorTable, check_resources
 from models_core.systems.recipe import Recipe
 from models_core.systems.trained_system import TrainedSystem
-from models_core.systems.training import FitOptions, check_held_out, check_processes, fit
+from models_core.systems.training import FitOptions, check_processes, fit
 from phrasebox.device import torch_on
 from phrasebox.text_files import lines
 
@@ -149,9 +149,7 @@ def _train(
     )
     torch_on(request.device)
     check_processes(chosen)
-    if not fold:
-        check_held_out(chosen, len(held_out))
-    further = auxiliary_pairs(chosen, checked.auxiliary, sources.features)
+    further = auxiliary_pairs(chosen, request.weak, sources.features)
     grounded = chosen.kind.grounding != "none"
     seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
     dataset = as_read(seen, chosen, sources, progress)

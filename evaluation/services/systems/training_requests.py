@@ -104,14 +104,12 @@ class TrainingRequest:
 
 @dataclass(frozen=True, slots=True)
 class CheckedTraining:
-    """A checked training: its recipe with changed settings, its files, the held-out images ("": none), and
-    additional data, as "weak=COLLECTION"."""
+    """A checked training: its recipe with changed settings, its files, and the held-out images ("": none)."""
 
     request: TrainingRequest
     recipe: Recipe
     sources: Sources
     held_out: str
-    auxiliary: tuple[str, ...]
 
 
 def check_new_training(request: TrainingRequest, context: OperationContext) -> TrainingRequest:
@@ -137,8 +135,7 @@ def checked_training(request: TrainingRequest, context: OperationContext) -> Che
     check_layer("layer", request.layer, corpus)
     if errors := list(_missing(request, recipe, sources)):
         raise Invalid(*errors)
-    auxiliary = (f"weak={request.weak}",) if request.weak else ()
-    return CheckedTraining(request, recipe, sources.settled(corpus.name), held_out, auxiliary)
+    return CheckedTraining(request, recipe, sources.settled(corpus.name), held_out)
 
 
 def _recipe(request: TrainingRequest, context: OperationContext) -> Recipe:

@@ -22,6 +22,7 @@ from evaluation.services.captions.writing import writes_captions
 from evaluation.services.localizations.predicting import localizes
 from evaluation.services.predicting import method_of, region_sets
 from evaluation.services.request_fields import layer_names
+from evaluation.services.runs.ranking import ranks
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS
@@ -31,7 +32,6 @@ from evaluation.web.job_lines import job_lines, pages_of_results
 from evaluation.web.page_context import page_context, set_choices, suggest_splits
 from evaluation.web.systems.learning_curves import curve_plot, curves_of_trainings
 from models_core import storage
-from models_core.estimators.base import METHODS
 
 
 def writing_form(request: HttpRequest, system: System) -> RequestForm | None:
@@ -159,7 +159,7 @@ def run_counts(systems: Sequence[System]) -> dict[int, int]:
 def system_page(request: HttpRequest, row: System) -> HttpResponse:
     """Show one system: its full origin, what it made, and the forms that have it make more."""
     origin = ORIGINS.get(row.origin)
-    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
+    method = method_of(row)
     return render(
         request,
         "evaluation/system.html",
@@ -179,7 +179,7 @@ def system_page(request: HttpRequest, row: System) -> HttpResponse:
             rank=_ranking_form(request, row),
             decode=_decoding_form(request, row),
             curve=curve_plot(row.name),
-            ranks=origin.ranks and (method is None or method.predicts == "rankings"),
+            ranks=ranks(row),
             write=writing_form(request, row),
             captions=row.captionsets.filter(published=True).order_by("name"),
             tag=tagging_form(request, row),

@@ -144,7 +144,7 @@ def test_a_run_from_a_file_enters_its_system_once_and_for_both_directions(corpus
     system = System.objects.get()
     assert (system.name, system.origin, system.runs.count()) == ("elsewhere", "runs", 2)
     assert ORIGINS.get(system.origin).matrices is None
-    with pytest.raises(CommandError, match="'elsewhere' has only runs"):
+    with pytest.raises(CommandError, match="'elsewhere' has only runs and cannot rank"):
         output_of("rank", "elsewhere", "--split", "1/1")
 
 

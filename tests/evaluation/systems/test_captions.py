@@ -28,6 +28,8 @@ from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from evaluation.models import Batch, CaptionSet, Run, System, WrittenCaption
 from evaluation.services.captions import writing
 from evaluation.services.captions.writing import CaptionsRequest, generate_captions
+from evaluation.services.common import InputError
+from evaluation.services.runs.ranking import RankRunsRequest, check_ranking
 from evaluation.web.systems import captions as pages
 from phrasebox.formats.candidate_captions import read_candidates
 from tests.evaluation.database.conftest import output_of
@@ -132,8 +134,9 @@ def test_the_nearest_caption_is_one_of_the_training_captions(scenes):
     output_of("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
     created = generated("near")
     assert created["in_training"] == created["captions"] == 15
-    with pytest.raises(CommandError, match="predicts captions, not rankings"):
-        output_of("rank", "near", "--split", "test")
+    request, context = RankRunsRequest(system="near", split="test"), OperationContext()
+    with pytest.raises(InputError, match="predicts captions, not rankings"):  # before there is a job
+        check_ranking(request, context)
 
 
 def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_captions(scenes, tmp_path):

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 
 from annotation import campaigns
 from annotation.common.operations import operation_named
-from annotation.common.roles import RESEARCHER
-from annotation.datasets.deleting import why_corpus_kept
+from annotation.common.roles import RESEARCHER, WHOLE_SERVER
+from annotation.datasets.corpus_uses import why_corpus_kept
 from annotation.models import Corpus, Image, PhraseMarks
 from annotation.moderation.withdrawn_pictures import why_picture_kept
 from annotation.web.common.access import CORPUS_OF_ADDRESS, account_of, for_roles_on
@@ -31,6 +31,7 @@ def corpus_manage(request: HttpRequest, corpus: Corpus) -> HttpResponse:
         "marked": PhraseMarks.objects.filter(image__corpus=corpus).count(),
         "to_mark": unmarked.values_list("key", flat=True).first(),
         "why_not_deletable": why_corpus_kept(corpus),
+        "may_add": WHOLE_SERVER in account_of(request).scopes(RESEARCHER),
         "key": request.GET.get("image", ""),
         "form": RequestForm(
             operation_named("set_licence"), account_of(request), initial={"licence": corpus.licence}

@@ -18,11 +18,13 @@ from django.views.decorators.http import require_safe
 from annotation.common.operations import read_result, sheet_notes, sheet_rows
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import uploads
+from annotation.datasets.corpus_uses import why_images_fixed
 from annotation.datasets.english import ENGLISH_ENOUGH
 from annotation.datasets.source_problems import BAD_LINE, BAD_PICTURE, NO_CAPTION, NO_PICTURE, REPEATED
 from annotation.datasets.uploaded_source import preview_picture
 from annotation.datasets.uploads import Upload
 from annotation.formats import FORMATS
+from annotation.jobs.kinds.corpus_imports import campaigns_that_can_ask
 from annotation.jobs.kinds.corpus_uploads import IMPORT_UPLOAD, checked_upload, newest_upload_job
 from annotation.models import Corpus, Job
 from annotation.web.common.access import account_of, for_roles_of_server
@@ -45,10 +47,15 @@ SORTS_IN_WORDS = {
 @never_cache
 @for_roles_of_server(RESEARCHER)
 def upload_list(request: HttpRequest) -> HttpResponse:
-    """Show the page that begins an upload, and the account's unfinished uploads."""
+    """Show the page that begins an upload, of a new corpus or for the one that is named, and the account's
+    unfinished uploads."""
+    name = request.GET.get("add", "")
+    corpus = Corpus.objects.filter(published=True, name=name).first() if name.isprintable() else None
     own_uploads = uploads.uploads_of(account_of(request))
     about = {
         "uploads": [(upload, _percent(upload)) for upload in own_uploads],
+        "corpus": corpus,
+        "why_fixed": why_images_fixed(corpus) if corpus else "",
         "form": act_form(request, "begin_upload"),
         "formats": [reader.title for reader in FORMATS if reader.reads],
     }
@@ -68,11 +75,13 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
         return render(request, "annotation/upload_deleted.html", {"name": name})
     upload = _upload_of(request, key)
     checked = checked_upload(account_of(request), key)
+    corpus = Corpus.objects.filter(published=True, name=upload.name).first() if upload.add else None
     line = job_line(job) if job is not None else None
     waits = job is not None and job.state in Job.LIVE
     format = checked.arguments.get("format", "") if checked is not None else ""
     about: dict[str, Any] = {
         "upload": upload,
+        "campaigns": campaigns_that_can_ask(corpus) if corpus else [],
         "form": act_form(request, "check_upload", format=format),
         "percent": _percent(upload),
         "complete": upload.complete,

@@ -42,7 +42,7 @@ class LayersRequest(CorpusRequest):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusSummary:
     """A corpus: images with captions. The `licence` is declared by its owner, empty if unknown; `digest` is
-    SHA-256 over all imported records."""
+    SHA-256 over all imported records, and changes when images are added."""
 
     name: str
     format: str
@@ -74,10 +74,23 @@ class LayerSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddedImages:
+    """Images that were added to a corpus after its import, `first` being the position of the first of them;
+    `digest` is SHA-256 over all records of their source."""
+
+    first: int
+    images: int
+    captions: int
+    source: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusDetail(CorpusSummary):
-    """A corpus with its splits and layers."""
+    """A corpus with its splits, its layers, and what was added after its import."""
 
     splits: tuple[str, ...]
+    added: tuple[AddedImages, ...]
     layers: tuple[LayerSummary, ...]
 
 
@@ -98,6 +111,7 @@ def show_corpus(request: CorpusRequest, context: OperationContext) -> CorpusDeta
     return CorpusDetail(
         **{field.name: getattr(summary, field.name) for field in fields(summary)},
         splits=tuple(browse.splits_in_order(row)),
+        added=tuple(AddedImages(**delivery) for delivery in row.deliveries),
         layers=tuple(_layer_summary(layer, behind) for layer in browse.layers_of(row)),
     )
 
