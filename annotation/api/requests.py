@@ -90,12 +90,10 @@ def for_workers(*views: Callable[..., Mapping[str, Any]]) -> Callable[..., HttpR
             return problem.response()
         except Invalid as error:
             return invalid_problem(error).response()
-        except BadAnswer as error:
+        except (BadAnswer, submission.BadJudgment) as error:
             return Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY, "bad_answer", str(error), field=error.field
             ).response()
-        except submission.BadJudgment as error:
-            return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "bad_answer", str(error)).response()
         except submission.Conflict as error:
             return Problem(HTTPStatus.CONFLICT, "answered", str(error)).response()
         except submission.NotYours as error:

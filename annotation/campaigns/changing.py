@@ -61,7 +61,10 @@ OF_LEASES = ("trust", "lease", "pay")
 OF_CAMPAIGN = ("stop", "model_annotator")
 #: Settings that are fixed once somebody has worked: amounts in two currencies cannot be added, and pages and
 #: forms of two sizes cannot be graded together.
-FIXED = ("pay.currency", "page.images", "page.captions", "page.controls", "answers.regions")
+FIXED = (
+    *("pay.currency", "page.images", "page.captions", "page.controls"),
+    *("answers.regions", "answers.fewest_words", "answers.most_words"),
+)
 #: Number of images reopened at a time, within the one transaction.
 _CHUNK = 200
 #: The largest number of versions of a campaign: its column's largest value.

@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import SettingField
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.campaign_settings import settings_of_tasks
+from annotation.protocol.counted import number_type
 from annotation.protocol.kinds import is_counted, is_page, kind_of, kinds_of_tasks, model_kinds
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.model_annotators import ModelAnnotatorSettings
 from annotation.protocol.paging import PagingSettings
-from annotation.protocol.setting_types import WholeFromOne
 from annotation.protocol.state import ImageSettings, SavingSettings
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
@@ -30,7 +30,7 @@ _TITLES: Mapping[str, str | Promise] = {
     "limits": _("Limits of a chain"),
     "merging": _("When boxes are merged"),
     "saving": _("Fewer questions than the paper asks"),
-    "answers": _("Workers per question"),
+    "answers": _("Answers to a question"),
     "page": _("Contents of a page"),
     "trust": _("Trust in workers"),
     "lease": _("How long a task stays assigned"),
@@ -90,12 +90,11 @@ def _tables(kinds: tuple[str, ...]) -> Iterator[str]:
 def _fields(table: str, kinds: tuple[str, ...], defaults: Mapping[str, Any]) -> Iterator[SettingField]:
     group = _TITLES[table]
     if table == "answers":
-        whole = value_rule(WholeFromOne)
         numbers = {name: declared for kind in kinds for name, declared in kind_of(kind).numbers.items()}
         for name, number in numbers.items():
             yield SettingField(
                 name=f"answers.{name}",
-                rule=whole,
+                rule=value_rule(number_type(number)),
                 default=defaults.get(f"answers.{name}", number.default),
                 label=_lazy(number.help) or name,
                 group=group,

@@ -88,6 +88,15 @@ def archives_of_job(job: int) -> list[str]:
     return [file.relative_to(Path(settings.DATA_DIR)).as_posix() for file in _folder().glob(f"*-{job}.zip")]
 
 
+def is_stored(path: str) -> bool:
+    """Whether the archive at the `path` of a `Download` is stored."""
+    try:
+        file_of(path)
+    except DownloadExpired:
+        return False
+    return True
+
+
 def remove_archive(path: str) -> bool:
     """Remove the archive at the `path` of a `Download`; return whether it existed."""
     try:

@@ -23,7 +23,16 @@ from annotation.models.crowd import (
     WorkerToken,
 )
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
-from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
+from annotation.models.layers import (
+    Box,
+    BoxChain,
+    Chain,
+    ErrorSample,
+    Layer,
+    LayerImage,
+    Mention,
+    SampledMention,
+)
 from annotation.models.model_annotators import ModelAnnotator, ModelProposals
 from annotation.models.notifications import (
     AlarmSubscription,

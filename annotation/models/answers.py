@@ -135,10 +135,11 @@ class CaptionFlag(models.Model):
 
 
 class AnswerReview(models.Model):
-    """A reviewer's decision about an answer. A rejected answer is withdrawn, and stays paid; its worker gets
-    the reason as a message.
+    """A reviewer's decision about an answer. A rejected answer is withdrawn; its worker gets the reason as a
+    message.
 
-    `text` is a corrected caption; the original stays in the judgment.
+    `text` is a corrected caption; the original stays in the judgment. `withheld`: what its assignment paid,
+    in millionths of the currency, where it is not paid; the assignment's `pay` is then 0.
     """
 
     ACCEPTED, REJECTED = "accepted", "rejected"
@@ -147,6 +148,7 @@ class AnswerReview(models.Model):
     decision = models.CharField(max_length=20)
     reason = models.CharField(max_length=200, blank=True, help_text="The worker reads it")
     text = models.TextField(blank=True)
+    withheld = models.BigIntegerField(default=0, db_default=0)
     reviewed_by = models.ForeignKey(
         Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -161,6 +163,13 @@ class AnswerReview(models.Model):
                 condition=Q(decision="accepted", reason="") | Q(decision="rejected", text="") & ~Q(reason=""),
                 name="review_rejects_with_a_reason",
             ),
+            models.CheckConstraint(
+                condition=Q(withheld=0) | Q(decision="rejected", withheld__gt=0),
+                name="review_withholds_pay_of_rejected_answers",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["judgment"], name="review_withholds_pay", condition=Q(withheld__gt=0)),
         ]
 
     def __str__(self) -> str:

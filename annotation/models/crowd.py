@@ -123,8 +123,9 @@ class Worker(models.Model):
 class Identity(models.Model):
     """Who a worker is: the only table that maps a pseudonym to a person. Erasing deletes this row.
 
-    `tasks` and `approved` are the reputation that the source reports; None if it reports none. A simulated
-    worker's source is `SIMULATED`.
+    `tasks` and `approved` are the reputation that the source reports; None if it reports none. `country` is a
+    code of ISO 3166, as the source or the person says; "" if nobody has. A simulated worker's source is
+    `SIMULATED`.
     """
 
     SIMULATED = "simulated"
@@ -137,6 +138,7 @@ class Identity(models.Model):
     external_id = models.CharField(max_length=100, blank=True)
     tasks = models.PositiveIntegerField(null=True, blank=True)
     approved = models.FloatField(null=True, blank=True)
+    country = models.CharField(max_length=2, blank=True, default="", db_default="")
 
     class Meta:
         verbose_name_plural = "identities"

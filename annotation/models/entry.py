@@ -82,6 +82,13 @@ class Study(models.Model):
     answers_required = models.PositiveIntegerField(help_text="Answers that complete a visit")
     completion_code = models.CharField(max_length=50, blank=True)
     screen_out_code = models.CharField(max_length=50, blank=True)
+    country = models.CharField(
+        max_length=2,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="From where alone the platform sends people",
+    )
     created_by = models.ForeignKey(
         Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )

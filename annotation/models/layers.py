@@ -1,7 +1,8 @@
 """Layers: mentions, chains and boxes over a corpus, from an import or from a campaign.
 
-`annotation.datasets.layer_rows` is their only writer. A foreign key at the start of a unique constraint has
-no index of its own: it uses the constraint's.
+`annotation.datasets.layer_rows` is their only writer, and `datasets.contents.error_samples` that of samples
+of their mentions. A foreign key at the start of a unique constraint has no index of its own: it uses the
+constraint's.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotation.models.corpus import Caption, Corpus, Image
+from annotation.models.crowd import Account
 
 
 class Layer(models.Model):
@@ -43,7 +45,8 @@ class LayerImage(models.Model):
 
     It distinguishes a covered image without mentions from one that is not covered: the first counts in the
     layer's figures, the second does not. `version` is the `OpenImage.version` from which a campaign's part
-    was written.
+    was written. `unrelated` are the numbers of captions that do not describe the picture, as its reviewers
+    said.
     """
 
     layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="covers", db_index=False)
@@ -51,6 +54,7 @@ class LayerImage(models.Model):
     version = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Of the campaign's image that it shows; 0 of an import"
     )
+    unrelated = models.JSONField(default=list, blank=True)
 
     class Meta:
         constraints = [
@@ -173,3 +177,45 @@ class BoxChain(models.Model):
 
     def __str__(self) -> str:
         return f"{self.box_id} depicts {self.chain_id}"
+
+
+class ErrorSample(models.Model):
+    """Mentions of a layer that were drawn with a seed, for people to look for errors."""
+
+    layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="error_samples")
+    seed = models.PositiveIntegerField()
+    layer_version = models.PositiveIntegerField(help_text="Of the layer, when it was drawn")
+    drawn_by = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    drawn_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"error sample {self.pk} of layer {self.layer_id}"
+
+
+class SampledMention(models.Model):
+    """A mention of a sample, by its span, since the layer's rows may be written again; and the verdicts on
+    its chunk, its chain and its boxes: "right" or the kind of error, "" before somebody looked.
+
+    `visual`: it had a chain when it was drawn; otherwise boxes have no verdict.
+    """
+
+    sample = models.ForeignKey(ErrorSample, on_delete=models.CASCADE, related_name="mentions", db_index=False)
+    position = models.PositiveSmallIntegerField(help_text="From 1")
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+    caption = models.ForeignKey(Caption, on_delete=models.CASCADE, related_name="+")
+    start = models.PositiveSmallIntegerField()
+    end = models.PositiveSmallIntegerField()
+    visual = models.BooleanField()
+    chunk = models.CharField(max_length=20, blank=True)
+    chain = models.CharField(max_length=20, blank=True)
+    boxes = models.CharField(max_length=20, blank=True)
+    judged_by = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    judged_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["sample", "position"], name="sampled_mention_position_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"mention {self.position} of error sample {self.sample_id}"

@@ -1,15 +1,16 @@
 """Reviewers accept, correct and reject answers.
 
 A rejected answer is withdrawn: its image is computed again, so that the question opens for somebody else. It
-stays stored and paid; its worker gets the reason as a message. Taking the decision back lets the answer count
-again, unless it is withdrawn for another reason (`recomputing`).
+stays stored, and paid unless a researcher decides otherwise; its worker gets the reason as a message. Taking
+the decision back lets the answer count again, unless it is withdrawn for another reason (`recomputing`), and
+pays for it.
 
 Locks: the campaign, image by image; each image's decisions are one transaction. Repeating a request finishes
 an interrupted one.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -19,13 +20,26 @@ from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import FieldError, Help, Invalid, OneOf, OperationContext
-from annotation.models import Account, AnswerReview, Campaign, Control, Judgment, Worker, WorkerMessage
+from annotation.common.operations import FieldError, Forbidden, Help, Invalid, OneOf, OperationContext
+from annotation.common.roles import RESEARCHER
+from annotation.models import (
+    Account,
+    AnswerReview,
+    Assignment,
+    Campaign,
+    Control,
+    Judgment,
+    Worker,
+    WorkerMessage,
+)
 from annotation.moderation import recomputing
 from annotation.moderation.control_items import lock_campaigns, names_of_items
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import kind_of
 from annotation.quality.controls import retire_control_items
 from annotation.quality.controls.authoring import raise_revision
+from annotation.selectors.campaign.cost import bonuses, money, paid
+from annotation.selectors.campaign.sums import earned
 from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.workers.choosing import RowNumber
 from annotation.task_types.base import TASK_TYPES, BadAnswer
@@ -47,8 +61,8 @@ Decision = Annotated[str, OneOf(lambda: _DECISIONS)]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewAnswersRequest(CampaignRequest):
     """Rejected answers no longer count: their questions are asked again, and their workers read the reason.
-    They stay stored and paid, and may be accepted later. Answers to control items cannot be reviewed: retire
-    a wrong item instead."""
+    They stay stored, and may be accepted later. Answers to control items cannot be reviewed: retire a wrong
+    item instead."""
 
     answers: Annotated[
         tuple[RowNumber, ...],
@@ -61,6 +75,15 @@ class ReviewAnswersRequest(CampaignRequest):
         Field(max_length=_LONGEST_REASON),
         Help(gettext_lazy("Reason"), gettext_lazy("For rejected answers; the worker sees it")),
     ] = ""
+    unpaid: Annotated[
+        bool,
+        Help(
+            gettext_lazy("Do not pay for them"),
+            gettext_lazy(
+                "Rejected answers are paid unless a researcher decides otherwise; the worker sees it"
+            ),
+        ),
+    ] = False
     text: Annotated[
         str,
         Field(max_length=2_000),
@@ -77,6 +100,8 @@ class ReviewAnswersRequest(CampaignRequest):
             yield FieldError("reason", "missing")
         if self.reason.strip() and not rejects:
             yield FieldError("reason", "only_with", {"other": f"decision={AnswerReview.REJECTED}"})
+        if self.unpaid and not rejects:
+            yield FieldError("unpaid", "only_with", {"other": f"decision={AnswerReview.REJECTED}"})
         if self.text.strip() and self.decision != AnswerReview.ACCEPTED:
             yield FieldError("text", "only_with", {"other": f"decision={AnswerReview.ACCEPTED}"})
         if self.text.strip() and len(self.answers) > 1:
@@ -85,10 +110,12 @@ class ReviewAnswersRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewedAnswers:
-    """The number of answers with this decision, of images that were computed again, of workers who get a
-    message, of drawers whose status changed, and the control items that were retired."""
+    """The number of answers with this decision, of those that are not paid, of images that were computed
+    again, of workers who get a message, of drawers whose status changed, and the control items that were
+    retired."""
 
     answers: int
+    unpaid: int
     images: int
     messages: int
     drawers: int
@@ -97,10 +124,17 @@ class ReviewedAnswers:
 
 def review_answers(request: ReviewAnswersRequest, context: OperationContext) -> ReviewedAnswers:
     """Store the decision about each answer. Raises Invalid for unknown answers and those to control items,
-    and PhraseboxError for an invalid caption."""
+    Forbidden if a reviewer withholds pay, and PhraseboxError for an invalid caption, and for pay that was
+    paid out."""
     campaign = request.row()
     judgments = _judgments(campaign, request.answers)
-    text = _corrected(judgments[request.answers[0]], request.text) if request.text.strip() else ""
+    if request.unpaid:
+        if context.actor is not None and not context.actor.has_role(RESEARCHER, on=campaign.scope):
+            raise Forbidden(RESEARCHER)
+        _check_not_paid_out(campaign, judgments.values())
+    text = request.text.strip()
+    if text:
+        text = _corrected(campaign, judgments[request.answers[0]], text)
     by_image: defaultdict[int, list[int]] = defaultdict(list)
     for pk, judgment in judgments.items():
         assert judgment.image_id is not None
@@ -112,7 +146,7 @@ def review_answers(request: ReviewAnswersRequest, context: OperationContext) -> 
         with database.writing():
             lock_campaigns([campaign.pk])
             recomputing.lock_image(image)
-            _decide(request.decision, [judgments[pk] for pk in answers], text, messages)
+            _decide(request, campaign, [judgments[pk] for pk in answers], text, messages)
             of_image = Judgment.objects.filter(pk__in=answers)
             rejects = request.decision == AnswerReview.REJECTED
             changing = of_image.filter(withdrawn=False) if rejects else recomputing.released(of_image)
@@ -125,6 +159,7 @@ def review_answers(request: ReviewAnswersRequest, context: OperationContext) -> 
                 campaign=campaign,
                 decision=request.decision,
                 answers=sorted(judgments[pk].name for pk in answers),
+                **({"unpaid": True} if request.unpaid else {}),
             )
     drawers = 0
     if images:
@@ -136,6 +171,7 @@ def review_answers(request: ReviewAnswersRequest, context: OperationContext) -> 
         drawers = recomputing.recompute_drawers(campaign, rows)
     return ReviewedAnswers(
         answers=len(judgments),
+        unpaid=AnswerReview.objects.filter(judgment__in=judgments, withheld__gt=0).count(),
         images=images,
         messages=len(messages.by_worker),
         drawers=drawers,
@@ -158,29 +194,83 @@ def _judgments(campaign: Campaign, answers: Sequence[int]) -> Mapping[int, Judgm
     return judgments
 
 
-def _corrected(judgment: Judgment, text: str) -> str:
+def _corrected(campaign: Campaign, judgment: Judgment, text: str) -> str:
     """Return a corrected caption in the form in which workers' are stored. Raises PhraseboxError."""
     if judgment.flag or not kind_of(judgment.kind).writes_captions:
         raise PhraseboxError(_("Only captions can be corrected; accept or reject this answer."))
+    data, numbers = {"answer": judgment.answer, "text": text}, settings_of(campaign.settings).answers
     try:
-        answer = TASK_TYPES.get(judgment.kind).parse({"answer": judgment.answer, "text": text})
+        answer = TASK_TYPES.get(judgment.kind).parse_for(data, numbers.number)
     except BadAnswer as error:
         raise PhraseboxError(str(error)) from None
     return str((answer.content or {})["text"])
 
 
-def _decide(decision: str, judgments: Sequence[Judgment], text: str, messages: "_Messages") -> None:
+def delete_reviews(campaign: Campaign, judgments: Sequence[Judgment]) -> None:
+    """Delete the decisions about answers; what they withheld is due again."""
+    reviews = AnswerReview.objects.filter(judgment__in=judgments)
+    withheld = reviews.filter(withheld__gt=0).values_list("judgment__assignment", "withheld")
+    _set_pay(campaign, dict(withheld))
+    reviews.delete()
+
+
+def _set_pay(campaign: Campaign, pay: Mapping[int, int]) -> None:
+    """Set the pay of submitted assignments, in millionths."""
+    for assignment, amount in pay.items():
+        Assignment.objects.filter(pk=assignment).update(pay=amount)
+    if pay:
+        raise_revision(campaign)
+
+
+def _check_not_paid_out(campaign: Campaign, judgments: Iterable[Judgment]) -> None:
+    """Raise PhraseboxError if the pay of answers was paid to their worker."""
+    of_worker: defaultdict[Worker, list[int]] = defaultdict(list)
+    for judgment in judgments:
+        of_worker[judgment.worker].append(judgment.assignment_id or 0)
+    for worker, assignments in of_worker.items():
+        withheld = sum(Assignment.objects.filter(pk__in=assignments).values_list("pay", flat=True))
+        due = sum(line.pay for line in earned(campaign, worker=worker.pk))
+        due += sum(bonuses(campaign, worker=worker.pk).values())
+        due -= sum(paid(campaign, worker=worker.pk).values())
+        if withheld > max(0, due):
+            currency = settings_of(campaign.settings).pay.currency
+            raise PhraseboxError(
+                _(
+                    "These answers of worker “%(name)s” earned %(amount)s, and only %(due)s is due: the rest "
+                    "was paid. Reject them with pay, or void the payment if it was not made."
+                )
+                % {
+                    "name": worker.pseudonym,
+                    "amount": money(withheld, currency),
+                    "due": money(max(0, due), currency),
+                }
+            )
+
+
+def _decide(
+    request: ReviewAnswersRequest,
+    campaign: Campaign,
+    judgments: Sequence[Judgment],
+    text: str,
+    messages: "_Messages",
+) -> None:
     """Store a decision about answers of one image, in place of an earlier one."""
-    AnswerReview.objects.filter(judgment__in=judgments).delete()
-    if decision == UNDECIDED:
+    delete_reviews(campaign, judgments)
+    if request.decision == UNDECIDED:
         return
-    rejects = decision == AnswerReview.REJECTED
+    rejects = request.decision == AnswerReview.REJECTED
+    withheld: dict[int, int] = {}
+    if request.unpaid:
+        assignments = Assignment.objects.filter(judgments__in=judgments, pay__gt=0)
+        withheld = dict(assignments.values_list("pk", "pay"))
+        _set_pay(campaign, dict.fromkeys(withheld, 0))
     AnswerReview.objects.bulk_create(
         AnswerReview(
             judgment=judgment,
-            decision=decision,
+            decision=request.decision,
             reason=messages.text if rejects else "",
             text=text,
+            withheld=withheld.get(judgment.assignment_id or 0, 0),
             reviewed_by=messages.actor,
             reviewed_at=database.now(),
             message=messages.message_to(judgment.worker) if rejects else None,

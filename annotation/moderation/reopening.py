@@ -6,8 +6,9 @@ judgment is replaced, and the image is computed again, as after a withdrawal: it
 the new answer had been given at once. Others' answers stay stored and paid; the audit log has how many of
 them are `superseded` by the change, and the old answer, only under the worker's pseudonym.
 
-Pay and working time stay. So do the grade of a control item and the verdicts on a box: they measure how
-somebody answers without knowing that it is checked, and what others said about what they were shown.
+Pay and working time stay, and what a decision about the old answer withheld is due again. The grade of a
+control item and the verdicts on a box stay too: they measure how somebody answers without knowing that it is
+checked, and what others said about what they were shown.
 
 Locks: the campaign, the image, task and assignment, then trust states by id.
 """
@@ -22,7 +23,6 @@ from django.utils.translation import gettext as _
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import (
-    AnswerReview,
     Assignment,
     AuditEntry,
     Campaign,
@@ -34,6 +34,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.moderation import control_items, recomputing, trust_replay
+from annotation.moderation.answer_reviews import delete_reviews
 from annotation.protocol.contents import corners
 from annotation.protocol.kinds import kind_of
 from annotation.protocol.questions import Answer
@@ -88,7 +89,7 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
         state = image_state.state_of(row.task.image) if row.task is not None else None
         _store(judgment, after, schema)
         # A decision about the old answer is none about the new one.
-        AnswerReview.objects.filter(judgment=judgment).delete()
+        delete_reviews(row.campaign, [judgment])
         recomputing.released(Judgment.objects.filter(pk=judgment.pk)).update(withdrawn=False)
         if image is not None and state is not None:
             superseded = _superseded(image, worker, state, image_state.refold_image(image))

@@ -16,7 +16,8 @@ from annotation.common.operations import (
     tables_text,
 )
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets.contents import figures
+from annotation.datasets.contents import error_samples, figures
+from annotation.datasets.contents.error_samples import VERDICTS, ErrorRates, ErrorSampleSummary
 from annotation.datasets.contents.figures import CaptionStats, DatasetFigures
 from annotation.figures.category_bars import category_bars
 from annotation.protocol.statistics import TOTAL
@@ -66,6 +67,9 @@ _COST = {
     "paid_minutes": (_("paid minutes"), False),
 }
 
+_OF_ERRORS = (_("mentions"), _("images"), _("errors"), _("rate, %"), _("from, %"), _("to, %"))
+_PART_TITLES = {"chunk": _("phrase"), "chain": _("chain"), "boxes": _("boxes")}
+
 
 def layer_tables(result: DatasetFigures) -> dict[str, Table]:
     """Return the tables of a layer: by category as in Plummer et al. 2015 (Table 1, section 2.4), that in
@@ -107,6 +111,42 @@ def caption_tables(result: CaptionStats) -> dict[str, Table]:
         for key, (title, share) in _OF_CAPTIONS.items()
     ]
     return {"": Table(head, rows, places=dict.fromkeys(head, 1), basis=_basis("", result))}
+
+
+def error_tables(result: ErrorRates) -> dict[str, Table]:
+    """Return the table of the rates of errors of a sample, in per cent, and of the kinds of errors."""
+    drawn = (
+        f"{result.judged:,} of the {result.mentions:,} mentions that were drawn from corpus {result.corpus}, "
+        f"layer {result.layer}, with the seed {result.seed} on {result.drawn_at:%Y-%m-%d}."
+    )
+    intervals = (
+        "Rates are per mention. Intervals at 95 %: Wilson, over the effective number of mentions, as those "
+        "of one image are not independent."
+    )
+    notes = [drawn, intervals]
+    if result.changed:
+        notes.append("The layer has changed since the sample was drawn.")
+    head = [str(title) for title in (_("part"), *_OF_ERRORS)]
+    rates: list[list[Cell]] = [
+        [
+            str(_PART_TITLES[part]),
+            *(rate.items, rate.images, rate.errors),
+            *(None if value is None else 100 * value for value in (rate.rate, rate.low, rate.high)),
+        ]
+        for part, rate in result.rates.items()
+    ]
+    kinds: list[list[Cell]] = [
+        [str(_PART_TITLES[part]), str(VERDICTS[part][kind]), number]
+        for part, rate in result.rates.items()
+        for kind, number in rate.kinds.items()
+    ]
+    basis = FigureBasis(notes=tuple(notes))
+    return {
+        str(_("Rates of errors")): Table(head, rates, places=dict.fromkeys(head, 1), basis=basis),
+        str(_("Kinds of errors")): Table(
+            [str(_("part")), str(_("kind")), str(_("mentions"))], kinds, basis=basis
+        ),
+    }
 
 
 def _basis(layer: str, result: DatasetFigures | CaptionStats) -> FigureBasis:
@@ -171,4 +211,48 @@ register(
     rest=Rest("POST", "corpora/<slug:corpus>/caption-figures", "corpora", example={}),
     command=CommandLine(text=tables_text(caption_tables), layouts=table_layouts(caption_tables)),
     page=FormPage(started=_("The figures are being counted."), tables=caption_tables),
+)
+
+_SAMPLES = "corpora/<slug:corpus>/error-samples"
+_SAMPLE = f"{_SAMPLES}/<int:sample>"
+
+register(
+    title=_("Draw a sample to look for errors"),
+    permission=_READS,
+    run=error_samples.draw_error_sample,
+    rest=Rest(
+        "POST",
+        _SAMPLES,
+        "corpora",
+        route="error_samples",
+        creates="corpora/{corpus}/error-samples",
+        example={},
+    ),
+    command=CommandLine(positional=("corpus", "layer")),
+    page=FormPage(done=_("%(mentions)d mentions are drawn.")),
+)
+register(
+    title=_("List samples that were drawn to look for errors"),
+    result=ErrorSampleSummary,
+    permission=_READS,
+    run=error_samples.list_error_samples,
+    rest=Rest("GET", _SAMPLES, "corpora", route="error_samples"),
+)
+register(
+    title=_("Judge a mention of a sample"),
+    permission=_READS,
+    run=error_samples.judge_sampled_mention,
+    rest=Rest(
+        "POST", f"{_SAMPLE}/mentions/<int:mention>", "corpora", example={"chunk": "right", "chain": "split"}
+    ),
+    page=FormPage(done=lambda nothing: ""),
+)
+register(
+    name="error_rates",
+    title=_("Count the errors of a sample"),
+    permission=_READS,
+    run=error_samples.error_rates,
+    rest=Rest("GET", f"{_SAMPLE}/rates", "corpora"),
+    command=CommandLine(text=tables_text(error_tables), layouts=table_layouts(error_tables)),
+    page=FormPage(tables=error_tables),
 )

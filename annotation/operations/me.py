@@ -7,6 +7,7 @@ from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.selectors.people import accounts
 from annotation.selectors.workers import earnings
 from annotation.workers import api_tokens, messages
+from annotation.workers.accounts import country
 
 _TAG, _SIGNED_IN = "account", Has(())
 
@@ -51,6 +52,15 @@ register(
     run=earnings.list_earnings,
     rest=Rest("GET", "me/earnings", _TAG),
     command=None,
+)
+register(
+    name="say_country",
+    title=_("Say your country"),
+    permission=_SIGNED_IN,
+    run=country.say_country,
+    rest=Rest("POST", "me/country", _TAG, example={"country": "US"}),
+    command=None,
+    page=FormPage(done=_("Your country is stored.")),
 )
 register(
     title=_("List messages from researchers"),

@@ -10,6 +10,7 @@ from annotation.jobs import emails
 from annotation.jobs.emails import MessagedWorkers
 from annotation.moderation import worker_acts
 from annotation.moderation.worker_acts import ChangedWorkers, RecomputedAnswers
+from annotation.workers.accounts import country
 from annotation.workers.pseudonyms import Erased
 from annotation.workers.requests import erasing, listing
 from annotation.workers.requests.erasing import ErasedAgain
@@ -210,6 +211,14 @@ register(
         done=_("Worker erased: nothing links the pseudonym to a person any more."),
         sure=_("I understand that this cannot be undone"),
     ),
+)
+register(
+    name="correct_country",
+    title=_("Correct a worker's country"),
+    permission=_SERVER,
+    run=country.correct_country,
+    command=CommandLine(positional=("worker", "country")),
+    page=FormPage(done=_("The country is stored.")),
 )
 register(
     name="erase_again",

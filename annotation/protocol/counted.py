@@ -10,22 +10,28 @@ number of workers who describe regions, and that flags close a question, are our
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from annotation.protocol.kinds import all_kinds, settings_numbers
+from pydantic import Field
+
+from annotation.protocol.kinds import Number, all_kinds, settings_numbers
 from annotation.protocol.questions import VOTE, Judgment, Question
-from annotation.protocol.setting_types import WholeFromOne
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import LayerRecord
-from models_core.checked_fields import check_value
+from models_core.checked_fields import BadField, check_value
+
+
+def number_type(number: Number) -> Any:
+    """Return the type of a number's values, with its bounds."""
+    return Annotated[int, Field(ge=1, le=number.most)]
 
 
 class AnswerSettings:
     """The number of workers who answer each counted question, and the other numbers of kinds, by name.
 
     The names, their defaults and sources are defined by the kinds (`kinds.settings_numbers`). Raises
-    TypeError for an unknown name, and BadField (a ValueError), naming it, for anything but a whole number of
-    at least 1.
+    TypeError for an unknown name, and BadField (a ValueError), naming it, for anything but a whole number
+    within its bounds.
     """
 
     __slots__ = ("_numbers",)
@@ -35,8 +41,12 @@ class AnswerSettings:
         for name, value in numbers.items():
             if name not in known:
                 raise TypeError(f"unknown number {name!r}; known: {', '.join(known)}")
-            check_value(name, value, WholeFromOne)
+            check_value(name, value, number_type(known[name]))
         self._numbers = dict(numbers)
+        for name, number in known.items():
+            if number.from_number and self.number(name) < (least := self.number(number.from_number)):
+                expected = f"at least the {least} of {number.from_number}"
+                raise BadField(name, self.number(name), expected)
 
     def number(self, name: str) -> int:
         """Return the number of that name. Raises KeyError if no kind has it."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from annotation.protocol.setting_types import LARGEST_NUMBER
 from annotation.protocol.words import gettext_noop as _
 from phrasebox.errors import PhraseboxError
 from phrasebox.registry import Registry
@@ -28,7 +29,12 @@ class BadItem(PhraseboxError):
 
 
 class BadContent(ValueError):
-    """Invalid content of an answer; the message is one line that says what was expected."""
+    """Invalid content of an answer: the field, and one line that says what was expected, marked for
+    translators by `words.gettext_noop`, with its values."""
+
+    def __init__(self, field: str, text: str, **params: object) -> None:
+        self.field, self.text, self.params = field, text, params
+        super().__init__(text % params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +51,17 @@ class Grader:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number that a campaign sets, 1 or more.
+    """A whole number that a campaign sets, from 1 to `most`.
 
     `source` is the source of the default, `help` a description in one line (marked for translators by
-    `words.gettext_noop`).
+    `words.gettext_noop`). `from_number`: the name of a number of the kind that it may not be less than.
     """
 
     default: int
     source: str
     help: str = ""
+    most: int = LARGEST_NUMBER
+    from_number: str = ""
 
 
 @dataclass(frozen=True, slots=True)

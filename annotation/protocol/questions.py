@@ -49,7 +49,11 @@ EXTRA = "extra"
 
 
 class BadJudgment(ValueError):
-    """A judgment whose answer is not among those of its question; names both."""
+    """A judgment whose answer is not among those of its question; names both. `field` is the invalid one."""
+
+    def __init__(self, text: str, field: str = "answer") -> None:
+        super().__init__(text)
+        self.field = field
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,16 @@ def judged_box(key: str) -> tuple[str, str]:
     of `corners_in_key`."""
     _, drawing, pending, _ = key.split("|")
     return drawing, pending
+
+
+def mentions_in(key: str, drawings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the mentions that a question of the chain shows. `drawings` are keys by the name of a judgment:
+    the question about a box's quality shows what its drawing did; none if that is unknown."""
+    kind, first, *rest = key.split("|")
+    about = kinds.kind_of(kind)
+    if about.judges:
+        return mentions_in(drawings[first], {}) if first in drawings else ()
+    return (first, *rest[:1]) if about.mentions == (2, 2) else tuple(first.split())
 
 
 def corners_in_key(*corners: int) -> str:

@@ -12,10 +12,11 @@ from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import Field
 
+from annotation.protocol.countries import COUNTRIES
 from annotation.protocol.kinds import kind_of
 from annotation.protocol.setting_types import Fraction, WholeFromOne, WholeNumber
 from annotation.protocol.words import gettext_noop as _
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import BadField, check_fields
 
 _T = TypeVar("_T")
 
@@ -58,6 +59,13 @@ class TrustSettings:
         Fraction,
         Field(description=_("Share of those tasks that must have been approved, where it is known")),
     ] = _from(0.95, _PLUMMER)
+    entry_countries: Annotated[
+        tuple[str, ...],
+        Field(
+            max_length=len(COUNTRIES),
+            description=_("Countries that workers must be from, as codes such as US; none: any"),
+        ),
+    ] = _from((), "decided; Plummer et al. 2015, section 2.3: people in the United States")
     qualification: Annotated[
         bool,
         Field(
@@ -125,6 +133,8 @@ class TrustSettings:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if unknown := sorted(set(self.entry_countries) - COUNTRIES):
+            raise BadField("entry_countries", unknown[0], "codes of ISO 3166 with two letters, such as US")
         for name, window in (("verdict_known", self.window), ("drawing_known", self.drawing_window)):
             if getattr(self, name) > window:
                 raise ValueError(

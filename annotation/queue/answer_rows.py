@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext as _
+
 from annotation.common import database
 from annotation.protocol import questions as q
 from annotation.protocol.contents import corners
@@ -97,7 +99,7 @@ def answer_content(held: LeasedAssignment, terms: Terms, answer: Answer) -> Answ
     try:
         kind_of(held.kind).check(answer.content, terms.settings.answers.number)
     except BadContent as error:
-        raise BadJudgment(str(error)) from error
+        raise BadJudgment(_(error.text) % error.params, error.field) from error
     return AnswerContent(dict(answer.content), [TaskAnswered()], [])
 
 

@@ -123,6 +123,7 @@ class _WorkKind(NamedTuple):
     row: Row
     trust: WorkerTrust
     known: GoldCoverage
+    country: str
 
     @property
     def key(self) -> tuple[int, str]:
@@ -149,6 +150,7 @@ class _WorkKind(NamedTuple):
             unagreed=False,  # a missing consent is reported before
             is_model=False,  # a model annotator has no login
             visitor=False,  # the limit of a visit is reported where tasks are leased
+            country=self.country,
             trust=self.trust,
         )
 
@@ -158,6 +160,7 @@ def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_WorkKind]
     rows = {(row.campaign_id, row.kind): row for row in Row.objects.filter(worker=worker)}
     identity = Identity.objects.filter(worker=worker).first()
     entered = WorkerJoined(identity.tasks, identity.approved) if identity else WorkerJoined()
+    country = identity.country if identity else ""
     metadata = control_metadata_of([campaign.pk for campaign in campaigns])
     places = []
     for campaign in campaigns:
@@ -179,7 +182,7 @@ def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_WorkKind]
                 else trust_after(WorkerTrust(kind), entered, in_force(terms.settings.trust, known))
             )
             row = row or Row(campaign=campaign, worker=worker, kind=kind)
-            places.append(_WorkKind(campaign, kind, terms, row, trust, known))
+            places.append(_WorkKind(campaign, kind, terms, row, trust, known, country))
     return places
 
 

@@ -47,7 +47,8 @@ class WorkerState(NamedTuple):
 
     `out`: a researcher removed the worker, for that `reason`. `unagreed`: the worker has not agreed to the
     campaign's newest consent text. `is_model`: it is a model annotator. `visitor`: the worker came to the
-    campaign from a crowd platform, by one or more visits (`visits`).
+    campaign from a crowd platform, by one or more visits (`visits`). `country`: the code of the worker's
+    country, "" if it is not known.
     """
 
     id: int
@@ -62,6 +63,7 @@ class WorkerState(NamedTuple):
     unagreed: bool
     is_model: bool
     visitor: bool
+    country: str
     trust: WorkerTrust
 
 

@@ -15,6 +15,9 @@ from annotation.protocol.trust_settings import TrustSettings
 from annotation.quality import controls, qualification, worker_trust
 from annotation.queue.dispatch import NoTask, WorkerState
 
+#: Reasons for no task: the worker's country is not known, or none of the campaign's.
+NO_COUNTRY, OTHER_COUNTRY = "no_country", "other_country"
+
 
 class Terms(NamedTuple):
     """The values of a campaign that leasing needs."""
@@ -61,6 +64,7 @@ class _HolderColumns(NamedTuple):
     unagreed: bool
     is_model: bool
     visitor: bool
+    country: str
 
 
 #: The columns of a WorkerState: of a trust state `s` and of its worker `w`.
@@ -76,7 +80,8 @@ WORKER_STATE_COLUMNS = (
                 WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), w.kind = 'model',
         EXISTS (SELECT 1 FROM annotation_identity i JOIN annotation_visit v ON v.identity_id = i.id
             JOIN annotation_study y ON y.id = v.study_id
-            WHERE i.worker_id = s.worker_id AND y.campaign_id = s.campaign_id), """
+            WHERE i.worker_id = s.worker_id AND y.campaign_id = s.campaign_id),
+        COALESCE((SELECT i.country FROM annotation_identity i WHERE i.worker_id = s.worker_id), ''), """
     + ", ".join(f's."{name}"' for name in worker_trust.TrustStateColumns._fields)
 )
 
@@ -111,6 +116,7 @@ def worker_state_from(values: Sequence[Any]) -> WorkerState:
         unagreed=bool(worker_columns.unagreed) and not worker_columns.is_model,
         is_model=bool(worker_columns.is_model),
         visitor=bool(worker_columns.visitor),
+        country=worker_columns.country,
         trust=worker_trust.trust_from_row(trust),
     )
 
@@ -164,6 +170,11 @@ def why_no_lease_by(
             _("A researcher has suspended you from this task%(why)s. Choose another task, or write to them.")
             % {"why": f": {holder.reason.rstrip('.')}" if holder.reason else ""},
         )
+    countries = terms.settings.trust.entry_countries
+    if countries and not holder.country and not holder.is_model:
+        return NoTask(NO_COUNTRY, _("Before you begin, say which country you are from."))
+    if countries and holder.country not in countries and not holder.is_model:
+        return NoTask(OTHER_COUNTRY, _("This work is for people from other countries than yours."))
     if holder.trust.state == QUALIFICATION and not rules.qualification and in_a_test(holder):
         rules = terms.settings.trust
     if holder.trust.state != QUALIFICATION and why_not(holder.trust, rules) is None:

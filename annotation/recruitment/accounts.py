@@ -21,6 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.operations import operation_named
 from annotation.common.roles import ANNOTATOR
 from annotation.jobs import emails
 from annotation.models import Account
@@ -29,10 +30,12 @@ from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers import own_data
 from annotation.web.common import limits
 from annotation.web.common.confirm import confirmed, confirmed_where
+from annotation.web.common.request_forms import RequestForm
 from annotation.web.common.sign_in import widened_for_redirect
 from annotation.web.staff.campaign_pages import account_of, result_message
 from annotation.workers import payments, pseudonyms, rate_limit, sessions
 from annotation.workers.accounts import second_factor
+from annotation.workers.accounts.country import country_names
 from phrasebox.errors import PhraseboxError
 
 
@@ -215,6 +218,8 @@ def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpRes
     }
     if worker is not None:
         about |= {
+            "country": country_names().get(worker.identity.country),
+            "say_country": RequestForm(operation_named("say_country"), user),
             "shares": own_data.shares(worker),
             "consents": own_data.consents(worker),
             "wrote": pseudonyms.has_written(worker),

@@ -12,6 +12,7 @@ from annotation.models import Account, Campaign
 from annotation.web.common import limits
 from annotation.web.common.sign_in import BACKEND
 from annotation.workers import confirmation, rate_limit, sessions
+from annotation.workers.accounts.country import store_country_of_visitor
 from annotation.workers.confirmation import Arrival
 from annotation.workers.platform_visits import VisitError
 from annotation.workers.rate_limit import Try
@@ -50,6 +51,7 @@ def let_in(request: HttpRequest, arrival: Arrival) -> HttpResponse:
     ):
         return limits.too_often(request, "annotation/entry/arrival_refused.html", seconds)
     visit = confirmation.arrive(arrival)
+    store_country_of_visitor(visit)
     account, campaign = visit.identity.account, visit.study.campaign
     assert account is not None
     if request.user.pk != account.pk or not sessions.by_address(request.session):

@@ -63,10 +63,12 @@ class AnswersRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """A reviewer's decision about an answer; `text` is a corrected caption, or empty."""
+    """A reviewer's decision about an answer; `text` is a corrected caption, or empty. `unpaid`: it was
+    rejected, and is not paid."""
 
     decision: str
     reason: str
+    unpaid: bool
     text: str
     by: str | None
     at: datetime
@@ -234,6 +236,7 @@ def _listed(row: Judgment) -> ListedAnswer:
         review=Review(
             decision=review.decision,
             reason=review.reason,
+            unpaid=review.withheld > 0,
             text=review.text,
             by=review.reviewed_by.get_username() if review.reviewed_by is not None else None,
             at=review.reviewed_at,

@@ -10,7 +10,7 @@ from annotation.common import database
 from annotation.common.roles import ANNOTATOR
 from annotation.models import Account, Campaign, Identity, RoleGrant
 from annotation.models import Worker as WorkerRow
-from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.simulation.workers import PRESETS, SimulatedWorker
 
 #: The default crowd of a campaign, as shares of the workers.
@@ -59,6 +59,7 @@ def enrol(workers: Sequence[SimulatedWorker], *, campaign: Campaign, accounts: b
     """
     password = secrets.token_urlsafe(24) if accounts else ""
     hashed = make_password(password) if accounts else ""
+    countries = settings_of(campaign.settings).trust.entry_countries
     people = []
     for worker in workers:
         name = f"sim{worker.seed}-{worker.name}"
@@ -67,6 +68,8 @@ def enrol(workers: Sequence[SimulatedWorker], *, campaign: Campaign, accounts: b
             identity, _ = Identity.objects.get_or_create(
                 worker=row, defaults={"provider": Identity.SIMULATED, "external_id": name}
             )
+            if countries and identity.country not in countries:
+                Identity.objects.filter(pk=identity.pk).update(country=countries[0])
             if accounts:
                 account, _ = Account.objects.update_or_create(username=name, defaults={"password": hashed})
                 RoleGrant.objects.get_or_create(

@@ -17,6 +17,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from annotation.common.operations import OneOf
+from annotation.protocol.kinds import BadContent, kind_of
 from annotation.protocol.questions import DRAWING_WAYS, FLAGS, Answer, answers_to
 from annotation.protocol.terms import Box, Mention, representative
 from annotation.task_types.displayed import DisplayedImage
@@ -159,11 +160,25 @@ class TaskType:
             raise BadAnswer("box", _("This answer cannot have a box."))
         return answer
 
+    def parse_for(self, data: Mapping[str, Any], number: Callable[[str], int]) -> Answer:
+        """Return the answer in `data`, if a campaign with these numbers accepts it. Raises BadAnswer."""
+        answer = self.parse(data)
+        try:
+            if answer.content:
+                kind_of(self.key).check(answer.content, number)
+        except BadContent as error:
+            raise BadAnswer(error.field, _(error.text) % error.params) from error
+        return answer
+
     def api_content(
         self, content: Mapping[str, Any], image: Callable[[DisplayedImage], Any]
     ) -> dict[str, Any]:
         """Return the kind's own fields of a lease's `content` in the API; `image` converts an image."""
         return {}
+
+    def limits(self, number: Callable[[str], int]) -> str:
+        """Return what the numbers of a campaign require of an answer, for the instructions; "" if nothing."""
+        return ""
 
     def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...] | None:
         """Return the words that a control item is about, for lists of staff; None if it is about mentions."""

@@ -9,6 +9,7 @@ from annotation.web.common.addresses import picture
 from annotation.web.common.documentation import documentation
 from annotation.web.common.sign_in import SignIn, SignOut, second_factor_step
 from annotation.web.corpus.browse import corpus_detail, home, image_detail
+from annotation.web.corpus.error_samples import error_sample_list, error_sample_next, sampled_mention
 from annotation.web.corpus.tagged import corpus_tags, corpus_tags_export
 from annotation.web.staff.corpora.phrases import image_phrases
 
@@ -26,6 +27,9 @@ urlpatterns = [
     re_path(r"^corpora/(?P<name>[-\w]+)/tags\.(?P<form>csv|jsonl)$", corpus_tags_export, name="export_tags"),
     path("corpora/<slug:name>/images/<str:key>/", image_detail, name="image"),
     path("corpora/<slug:name>/images/<str:key>/phrases/", image_phrases, name="phrases"),
+    path("corpora/<slug:name>/errors/", error_sample_list, name="error_samples"),
+    path("corpora/<slug:name>/errors/<int:sample>/", error_sample_next, name="error_sample_next"),
+    path("corpora/<slug:name>/errors/<int:sample>/<int:position>/", sampled_mention, name="sampled_mention"),
     path("corpora/<slug:name>/manage/", include("annotation.web.staff.corpora.managing")),
     path("pictures/<str:token>", picture, name="picture"),
     path("uploads/", include("annotation.web.staff.corpora.uploading")),

@@ -327,6 +327,8 @@ def _forget(provisional: Identity, known: Identity) -> None:
     visits = Visit.objects.filter(identity=provisional)
     visits.filter(came_as="").update(came_as=provisional.worker.pseudonym)
     visits.update(identity=known)
+    if provisional.country and not known.country:
+        Identity.objects.filter(pk=known.pk).update(country=provisional.country)
     worker = provisional.worker
     provisional.delete()
     account.delete()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -24,6 +24,8 @@ LONGEST_MESSAGE = 2_000
 LONGEST_REPLY = 500
 #: The number of newest messages displayed for a worker.
 NEWEST_MESSAGES = 10
+#: What says which answers a message is about.
+_REVIEWS = "reviews__judgment__assignment"
 
 
 def send_messages(
@@ -60,7 +62,7 @@ def send_messages(
 def unread_of_account(account: int) -> list[WorkerMessage]:
     """Return the unread messages to the worker of an account, the oldest first."""
     messages = WorkerMessage.objects.filter(worker__identity__account=account, read_at__isnull=True)
-    return list(messages.select_related("campaign").prefetch_related("reviews__judgment").order_by("pk"))
+    return list(messages.select_related("campaign").prefetch_related(_REVIEWS).order_by("pk"))
 
 
 def messages_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
@@ -74,13 +76,32 @@ def received_by(account: Account, *roles: str) -> QuerySet[WorkerMessage]:
     rows = WorkerMessage.objects.filter(worker__identity__account_id=account.pk)
     if account.limit != WHOLE_SERVER:
         rows = rows.filter(campaign__in=campaigns_in(account.limit))
-    return rows.select_related("campaign").prefetch_related("reviews__judgment")
+    return rows.select_related("campaign").prefetch_related(_REVIEWS)
 
 
-def rejected_texts(message: WorkerMessage) -> tuple[str, ...]:
-    """Return the captions whose rejection a message is about."""
-    contents = (review.judgment.content or {} for review in message.reviews.all())
-    return tuple(content["text"] for content in contents if content.get("text"))
+class RejectedAnswers(NamedTuple):
+    """Answers that were rejected, and those of them that are captions; `paid` and `unpaid`: whether any of
+    them is paid, and whether the pay of any was withheld."""
+
+    number: int
+    captions: tuple[str, ...]
+    paid: bool
+    unpaid: bool
+
+
+def rejected_answers(message: WorkerMessage) -> RejectedAnswers | None:
+    """Return the answers whose rejection a message is about; None if it is about something else."""
+    reviews = message.reviews.all()
+    if not reviews:
+        return None
+    contents = (review.judgment.content or {} for review in reviews)
+    assignments = (review.judgment.assignment for review in reviews)
+    return RejectedAnswers(
+        number=len(reviews),
+        captions=tuple(content["text"] for content in contents if content.get("text")),
+        paid=any(assignment is not None and assignment.pay > 0 for assignment in assignments),
+        unpaid=any(review.withheld for review in reviews),
+    )
 
 
 #: Messages to the caller, by their numbers.
@@ -110,12 +131,13 @@ class ReadMessageRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedMessage:
     """A message of a researcher to you; `read_at` is null until you mark it as read. `rejected` are your
-    captions that it is about, if it says why they were rejected."""
+    captions that it is about, if it says why they were rejected; `unpaid`: they are not paid."""
 
     number: int
     campaign: str
     text: str
     rejected: tuple[str, ...]
+    unpaid: bool
     sent_at: datetime
     read_at: datetime | None
     reply: str
@@ -135,11 +157,13 @@ def read_message(request: ReadMessageRequest, context: OperationContext) -> None
 
 
 def _received(row: WorkerMessage) -> ReceivedMessage:
+    rejected = rejected_answers(row)
     return ReceivedMessage(
         number=row.pk,
         campaign=row.campaign.name,
         text=row.text,
-        rejected=rejected_texts(row),
+        rejected=rejected.captions if rejected else (),
+        unpaid=rejected is not None and rejected.unpaid,
         sent_at=row.sent_at,
         read_at=row.read_at,
         reply=row.reply,

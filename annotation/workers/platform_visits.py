@@ -24,6 +24,7 @@ from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.quality.qualification import QUALIFICATION_ROLE as TEST
 from annotation.queue import leases
 from annotation.queue.available_tasks import AvailableTask, available_tasks, no_consent
+from annotation.queue.lease_terms import NO_COUNTRY, OTHER_COUNTRY
 from annotation.workers import sessions
 from phrasebox.errors import PhraseboxError
 
@@ -37,7 +38,10 @@ ENDED = Visit.OVER
 #: suspension, or because there was no work from the beginning.
 WORKING, DONE, SCREENED_OUT, NOTHING = "working", "done", "out", "nothing"
 #: Reasons for which a worker is excluded from a kind, and those that are nobody's fault.
-_BARRED = ("suspended", "blocked", "too_few_tasks", "too_few_approved", "test_failed", "too_many_tests")
+_BARRED = (
+    *("suspended", "blocked", "too_few_tasks", "too_few_approved", "test_failed", "too_many_tests"),
+    OTHER_COUNTRY,
+)
 _NO_WORK = ("none_open", "all_judged", "busy", "unjudged", "check_first", "paused", "closed")
 MOST_ANSWERS_REQUIRED = 10_000
 
@@ -83,6 +87,7 @@ def save_study(
     answers_required: int,
     completion_code: str = "",
     screen_out_code: str = "",
+    country: str = "",
     actor: Account | None = None,
 ) -> Study:
     """Create a campaign's study on a platform, or change an existing one. Raises VisitError."""
@@ -110,7 +115,7 @@ def save_study(
         other_study = studies.exclude(campaign=campaign).first() if external_id else None
         if other_study is not None:
             raise VisitError(_("This study already belongs to another campaign."))
-        codes = {"completion_code": completion_code, "screen_out_code": screen_out_code}
+        codes = {"completion_code": completion_code, "screen_out_code": screen_out_code, "country": country}
         study, _created = studies.update_or_create(
             campaign=campaign,
             provider=provider,
@@ -180,7 +185,7 @@ def visit_progress(visit: Visit) -> VisitProgress:
 
 def _open(offer: AvailableTask) -> bool:
     """Whether there is anything to do: work, or a test that has not been failed."""
-    return offer.nothing is None or offer.test is not None or offer.nothing.code == "no_test"
+    return offer.nothing is None or offer.test is not None or offer.nothing.code in ("no_test", NO_COUNTRY)
 
 
 def finish_visit(visit: Visit) -> VisitProgress:

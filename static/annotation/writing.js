@@ -34,7 +34,7 @@ const whole = (word) => new RegExp(`(?<![\\p{L}'’])${escaped(word)}(?![\\p{L}]
 
 function start(writing, form) {
   const find = (name) => writing.querySelector(`[data-${name}]`);
-  const [now, short, odd, list, row, swap] = ["words", "short", "odd", "list", "row", "swap"].map(find);
+  const [now, short, long, odd, list, row, swap] = ["words", "short", "long", "odd", "list", "row", "swap"].map(find);
   const [spelling, state, heard, recheck, unchecked, why] = ["spelling", "state-of-it", "heard", "recheck", "unchecked", "why"].map(find);
   const field = writing.querySelector("textarea");
   const [pasted, firstKey, typing] = ["pasted", "first_key", "typing"].map((name) => form.elements[name]);
@@ -63,7 +63,9 @@ function start(writing, form) {
     entered = now;
     length = field.value.length;
   };
-  const enough = () => wordsOf(field.value).length >= Number(writing.dataset.fewest);
+  const tooShort = () => wordsOf(field.value).length < Number(writing.dataset.fewest);
+  const tooLong = () => wordsOf(field.value).length > Number(writing.dataset.most);
+  const fits = () => !tooShort() && !tooLong();
 
   // How far the check is: "idle", "checking", "fine", "odd", "unchecked". Screen readers hear what was found, and
   // not that somebody looks.
@@ -191,18 +193,20 @@ function start(writing, form) {
     const text = field.value.trim();
     if (event.submitter?.matches("[data-anyway]")) passed = text;
     // Looked at while one wrote, and every word is known.
-    if (text === checked && !list.children.length && enough()) passed = text;
+    if (text === checked && !list.children.length && fits()) passed = text;
     if (passed === text || event.submitter?.ariaDisabled) return;
     event.preventDefault();
     event.stopPropagation();
-    short.hidden = enough();
-    if (enough()) give(event.submitter ?? send);
+    short.hidden = !tooShort();
+    long.hidden = !tooLong();
+    if (fits()) give(event.submitter ?? send);
     else field.focus();
   }, { signal });
   field.addEventListener("input", (event) => {
     measure(event);
     count();
-    if (enough()) short.hidden = true;
+    if (!tooShort()) short.hidden = true;
+    long.hidden = !tooLong();
     // What is not in the sentence any more needs no second look.
     for (const row of [...list.children]) {
       if (!whole(row.querySelector(".word").textContent).test(field.value)) row.remove();

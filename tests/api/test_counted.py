@@ -16,6 +16,7 @@ from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.task_types.tag_relevance.rules import TAG_RELEVANCE
 from tests.api.conftest import Program
+from tests.queue.world import TRUSTING
 from tests.web import counted_desk
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -86,6 +87,17 @@ def test_every_kind_is_told_and_answered(tmp_path: Path, tasks: str, by_form: bo
             "regions": ("described", {"regions": REGIONS}),
         }
         assert (judgment.answer, judgment.content or None) == expected[tasks]
+
+
+def test_a_program_reads_how_long_a_caption_is(tmp_path: Path):
+    settings = {**TRUSTING, "answers": {"fewest_words": 4, "most_words": 6}}
+    counted_desk.campaign(tmp_path, "captions", settings=settings)
+    ann = Program(Account.objects.get(username="ann"))
+    task = ann.take(CAPTION_WRITING)
+    assert (task["fewest_words"], task["most_words"]) == (4, 6)
+    status, text = ann.answer(task, answer="written", text="Two people walk.")
+    assert (status, text["code"], text["field"]) == (422, "bad_answer", "text")
+    assert ann.answer(task, answer="written", text="Two people walk home.")[0] == 200
 
 
 def test_a_program_may_say_how_a_caption_was_written(tmp_path: Path):

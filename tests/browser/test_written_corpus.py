@@ -162,7 +162,7 @@ def _rejection(walk: Walk, writer: Page) -> bool:
         message.get_by_text("Reply", exact=True).click()
         message.get_by_label("Your reply").fill("It is, behind the tree.")
         walk.picture(writer, "rejection")
-        message.get_by_role("button", name="I have read this").click()
+        message.get_by_role("button", name="Send reply").click()
     expect(messages).to_have_count(0)
     return number > 0
 

@@ -65,6 +65,7 @@ INVALID: dict[str, tuple[tuple[Any, ...], Any]] = {
     "saving.coverage_by_count": ((1, "no", None), True),
     "trust.entry_tasks": (COUNT, 0),
     "trust.entry_approved": (SHARE, 0),
+    "trust.entry_countries": (("US", ["UK"], ["us"], [1], None), ["US", "DE"]),
     "trust.qualification": ((0, "yes", None), False),
     "trust.warm_up_items": ((*FROM_ONE, 5), 40),
     "trust.warm_up_known": ((*FROM_ONE, 31), 30),

@@ -19,9 +19,9 @@ from tests.queue.world import TRUSTING
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def writing(corpus: str, name: str = "writing") -> Campaign:
+def writing(corpus: str, name: str = "writing", **settings: Any) -> Campaign:
     return campaigns.open_campaign(
-        campaigns.CampaignPlan(name=name, corpus=corpus, tasks="captions", settings=TRUSTING)
+        campaigns.CampaignPlan(name=name, corpus=corpus, tasks="captions", settings={**TRUSTING, **settings})
     )
 
 

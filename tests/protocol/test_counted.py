@@ -74,6 +74,16 @@ def test_two_questions_of_one_key_are_refused():
         CountedFold([QUESTIONS[0], QUESTIONS[0]])
 
 
+def test_numbers_beyond_their_bounds_are_refused_by_name() -> None:
+    for numbers, wrong in (
+        ({"most_words": 151}, "most_words is 151: expected"),
+        ({"fewest_words": 61}, "most_words is 60: expected at least the 61 of fewest_words"),
+    ):
+        with pytest.raises(ValueError, match=wrong):
+            AnswerSettings(**numbers)
+    assert AnswerSettings(fewest_words=150, most_words=150).number("most_words") == 150
+
+
 @pytest.mark.parametrize(
     "name", ["relevance", "graded_relevance", "caption_writing", "region_description", "regions"]
 )

@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotation.campaigns.monitoring import alarms
 from annotation.campaigns.status import CampaignStatusRequest, campaign_status
 from annotation.common.operations import Invalid, OperationContext, read_request
-from annotation.common.roles import REVIEWER
+from annotation.common.roles import ANNOTATOR, RESEARCHER, REVIEWER
 from annotation.models import (
     Account,
     AnswerReview,
@@ -21,6 +21,7 @@ from annotation.models import (
     CaptionFlag,
     Judgment,
     OpenImage,
+    RoleGrant,
     Worker,
     WorkerMessage,
 )
@@ -28,18 +29,26 @@ from annotation.moderation import worker_status
 from annotation.moderation.answer_reviews import ReviewAnswersRequest, ReviewedAnswers, review_answers
 from annotation.moderation.reopening import change_answer
 from annotation.protocol import questions as q
+from annotation.protocol.questions import Answer
 from annotation.queue import leases
 from annotation.queue.image_state import refold_image, state_of
 from annotation.selectors.answer_list import AnswersRequest, answer_page
+from annotation.selectors.workers.earnings import earnings_of
 from annotation.workers import messages, pseudonyms
+from annotation.workers.payments import due_accounts, ledger, pay
+from annotation.workers.platform_visits import save_study
 from phrasebox.errors import PhraseboxError
 from tests.derived.test_written_captions import captions_of, published, write, writing
 from tests.factories import a_corpus, an_image
 from tests.queue.test_counted import more_workers, take, work, workers
 from tests.queue.world import World
+from tests.web.staff import words
 from tests.web.world import signed_in
 
 pytestmark = pytest.mark.django_db
+
+#: A caption is paid with ten cents.
+PAID = {"pay": {"basis": "item", "per_item": {"caption_writing": 0.1}}}
 
 
 def reviewed(campaign: Campaign, decision: str, *answers: int, **fields: Any) -> ReviewedAnswers:
@@ -47,13 +56,15 @@ def reviewed(campaign: Campaign, decision: str, *answers: int, **fields: Any) ->
     return review_answers(read_request(ReviewAnswersRequest, data), OperationContext())
 
 
-def reject(campaign: Campaign, *answers: int, reason: str = "Not in the picture.") -> ReviewedAnswers:
-    return reviewed(campaign, "rejected", *answers, reason=reason)
+def reject(
+    campaign: Campaign, *answers: int, reason: str = "Not in the picture.", unpaid: bool = False
+) -> ReviewedAnswers:
+    return reviewed(campaign, "rejected", *answers, reason=reason, unpaid=unpaid)
 
 
-def captions(*writers: int, images: int = 1, name: str = "writing") -> Campaign:
+def captions(*writers: int, images: int = 1, name: str = "writing", **settings: Any) -> Campaign:
     a_corpus(f"bare-{name}", [an_image(f"i{n}", layered=False) for n in range(images)])
-    campaign = writing(f"bare-{name}", name)
+    campaign = writing(f"bare-{name}", name, **settings)
     for number, writer in enumerate(writers):
         write(campaign, writer, *(f"A dog number {number} runs in picture {n}." for n in range(images)))
     return campaign
@@ -113,7 +124,8 @@ def test_the_worker_reads_the_reason_and_replies_once() -> None:
     reject(campaign, *Judgment.objects.values_list("pk", flat=True))
     (message,) = messages.unread_of_account(account.pk)
     assert message.text == "Not in the picture."
-    assert sorted(messages.rejected_texts(message)) == [
+    rejected = messages.rejected_answers(message)
+    assert rejected is not None and sorted(rejected.captions) == [
         f"A dog number 0 runs in picture {n}." for n in (0, 1)
     ]
     client = Client()
@@ -122,6 +134,61 @@ def test_the_worker_reads_the_reason_and_replies_once() -> None:
         client.post(reverse("operation", args=["read_message"]), {"message": message.pk, "reply": reply})
     message.refresh_from_db()
     assert message.reply == "It is behind the tree." and not messages.unread_of_account(account.pk)
+
+
+def due(campaign: Campaign, worker: int) -> tuple[int, int]:
+    """Return what is due to a worker in cents, by the payments and by their own page, which agree."""
+    (account,) = due_accounts(campaign=campaign, worker=worker)
+    (all_of_them,) = [row for row in due_accounts(campaign=campaign) if row.worker == worker]
+    (earnings,) = earnings_of(Worker.objects.get(pk=worker))
+    assert account.due == all_of_them.due == earnings.due
+    return account.due // 10_000, earnings.withheld // 10_000
+
+
+def test_a_rejected_answer_is_not_paid_if_a_researcher_says_so() -> None:
+    account = Account.objects.create_user("ann")
+    RoleGrant.objects.create(account=account, role=ANNOTATOR)
+    ann = pseudonyms.worker_of(account)
+    campaign = captions(ann.pk, images=3, **PAID)
+    first, second, third = Judgment.objects.order_by("pk").values_list("pk", flat=True)
+    assert due(campaign, ann.pk) == (30, 0)
+    assert reject(campaign, first).unpaid == 0 and due(campaign, ann.pk) == (30, 0)
+    assert reject(campaign, second, unpaid=True).unpaid == 1 and due(campaign, ann.pk) == (20, 10)
+    lines = [float(str(line[6])) for line in ledger(campaign)]
+    assert sorted(lines) == [0, 0.1, 0.1]
+    assert AuditEntry.objects.filter(act="review_answers", about__unpaid=True).count() == 1
+    client = Client()
+    client.force_login(account)
+    page = words(client.get(reverse("tasks")))
+    assert "It stays paid." in page and "It is not paid." in page
+    assert "not paid 0.10 USD" in words(client.get(reverse("earnings")))
+    # Withheld twice, once is taken; any other decision gives it back.
+    assert reject(campaign, first, second, unpaid=True).unpaid == 2 and due(campaign, ann.pk) == (10, 20)
+    for decision, amount in (("undecided", 20), ("accepted", 30)):
+        reviewed(campaign, decision, second if decision == "accepted" else first)
+        assert due(campaign, ann.pk) == (amount, 30 - amount)
+    # What was paid stays paid.
+    pay(worker=ann.pk, campaign=campaign, amount=250_000)
+    with pytest.raises(PhraseboxError, match="the rest was paid"):
+        reject(campaign, third, unpaid=True)
+    assert due(campaign, ann.pk) == (5, 0) and not Judgment.objects.filter(withdrawn=True).exists()
+
+
+def test_only_researchers_withhold_pay_and_the_page_has_the_rules_of_the_platform() -> None:
+    (ann,) = workers(1)
+    campaign = captions(ann, **PAID)
+    save_study(campaign=campaign, provider="mturk", answers_required=1)
+    rejection = {"campaign": "writing", "answers": [Judgment.objects.get().pk], "decision": "rejected"}
+    rejection |= {"reason": "Bad.", "unpaid": "true"}
+    for role, may in ((REVIEWER, False), (RESEARCHER, True)):
+        client = signed_in(role, role)
+        page = words(client.get(reverse("answers", args=["writing"])))
+        assert "lowers the worker's approval rate" in page and ("Do not pay for it" in page) == may
+        answer = client.post(reverse("operation", args=["review_answers"]), rejection)
+        assert answer.status_code == (200 if may else 403)
+        assert AnswerReview.objects.filter(withheld=100_000).exists() == may
+    with pytest.raises(Invalid, match="unpaid"):
+        reviewed(campaign, "accepted", Judgment.objects.get().pk, unpaid=True)
 
 
 def test_publishing_leaves_out_what_was_rejected_and_takes_what_was_corrected(
@@ -195,14 +262,15 @@ def test_rejecting_and_withdrawing_are_independent(seed: int) -> None:
 
 
 def test_a_changed_answer_has_no_review() -> None:
-    world = World(name="changed")
-    lease = world.held(0)
-    world.submit(0, lease, then=False)
+    (ann,) = workers(1)
+    campaign = captions(ann, **PAID)
     answer = Judgment.objects.get()
-    reject(world.campaign, answer.pk)
-    assert change_answer(worker=world.workers[0], assignment=lease.id, answer=world.wrong_answer(lease))
+    reject(campaign, answer.pk, unpaid=True)
+    assert answer.assignment_id is not None and due(campaign, ann) == (0, 10)
+    changed = Answer("written", content={"text": "A cat sits still."})
+    assert change_answer(worker=ann, assignment=answer.assignment_id, answer=changed)
     answer.refresh_from_db()
-    assert not answer.withdrawn and not AnswerReview.objects.exists()
+    assert not answer.withdrawn and not AnswerReview.objects.exists() and due(campaign, ann) == (10, 0)
 
 
 def test_erasing_deletes_reasons_replies_and_corrected_texts() -> None:

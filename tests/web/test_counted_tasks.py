@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from annotation import instructions
 from annotation.models import Account, Campaign, Judgment
@@ -16,6 +17,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.web.annotator.task_texts import READ
+from tests.queue.world import TRUSTING
 from tests.web import counted_desk
 from tests.web.desk import address, hidden
 
@@ -69,6 +71,22 @@ def test_a_caption_that_is_none_is_there_again_with_what_is_wrong(tmp_path: Path
     assert status == 422 and not Judgment.objects.exists()
     assert "at least 3 words" in text and ">Two &lt;people&gt;</textarea>" in text
     assert 'aria-describedby="limits wrong"' in text
+
+
+def test_a_campaign_says_how_long_a_caption_is_before_and_while_it_is_written(tmp_path: Path):
+    settings = {**TRUSTING, "answers": {"fewest_words": 4, "most_words": 6}}
+    client = at_work(counted_desk.campaign(tmp_path, "captions", images=1, settings=settings))
+    instructions = client.get(reverse("task_instructions", args=["quay", CAPTION_WRITING])).content.decode()
+    assert "A sentence has 4 to 6 words." in instructions
+    page = client.get(address(CAPTION_WRITING)).content.decode()
+    assert 'data-fewest="4" data-most="6"' in page and "4 to 6 words." in page
+    for text, wrong in (
+        ("Two people walk.", "at least 4 words"),
+        ("Two people walk home with two dogs.", "at most 6"),
+    ):
+        status, page = send(client, CAPTION_WRITING, answer="written", text=text)
+        assert status == 422 and wrong in page and not Judgment.objects.exists()
+    assert send(client, CAPTION_WRITING, answer="written", text="Two people walk home - 2 dogs.")[0] == 303
 
 
 def test_regions_that_are_too_few_are_there_again(tmp_path: Path):

@@ -175,8 +175,10 @@ def _add_texts(campaign: Campaign, written: Written, folder: Path) -> None:
     figures = datasheet_figures(campaign.corpus, layer, images, campaign)
     with open_new(folder / "people.csv") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(["source", "people"])
-        table.writerows(sorted(figures["campaign"]["people"]["by_source"].items()))
+        table.writerow(["column", "value", "people"])
+        for column in ("source", "country"):
+            counts = sorted(figures["campaign"]["people"][f"by_{column}"].items())
+            table.writerows([column, value, people] for value, people in counts)
     here = Path(__file__).parent
     counts = {**dict.fromkeys(BUNDLE_TABLES, 0), **written.counts}
     readme = (here / "bundle_readme.md").read_text(encoding="utf-8")

@@ -228,17 +228,22 @@ def _agreed(agreement: DoubleCheckAgreement) -> dict[str, Any]:
 
 def _people(campaign: Campaign, handed_in: QuerySet[Assignment]) -> dict[str, Any]:
     who = handed_in.filter(worker__kind=Worker.PERSON).values("worker").distinct()
-    came = dict(
-        Identity.objects.filter(worker__in=who)
-        .order_by("provider")
-        .values("provider")
-        .annotate(n=Count("pk"))
-        .values_list("provider", "n")
-    )
     total = who.count()
-    if (gone := total - sum(came.values())) > 0:
-        came[_UNKNOWN] = gone
-    return {"workers": total, "by_source": came, "open_to_all": campaign.open_to_all}
+
+    def counted(field: str) -> dict[str, int]:
+        rows = Identity.objects.filter(worker__in=who).exclude(**{field: ""}).order_by(field).values(field)
+        counts = dict(rows.annotate(n=Count("pk")).values_list(field, "n"))
+        unknown = total - sum(counts.values())
+        return {**counts, _UNKNOWN: unknown} if unknown else counts
+
+    countries = counted("country")
+    return {
+        "workers": total,
+        "by_source": counted("provider"),
+        # Where nobody has said anything, nothing was asked.
+        "by_country": countries if set(countries) - {_UNKNOWN} else {},
+        "open_to_all": campaign.open_to_all,
+    }
 
 
 def _settings(campaign: Campaign) -> list[dict[str, Any]]:

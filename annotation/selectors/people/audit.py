@@ -21,19 +21,12 @@ _ACTS: dict[str, tuple[str, ...]] = {
         "change_email",
         *("add_second_factor", "remove_second_factor", "reset_second_factor", "renew_recovery_codes"),
         *("use_recovery_code", "set_second_factor_rule", "connect_sign_in", "disconnect_sign_in"),
-        *("erase_worker", "join_worker", "confirm_visit"),
+        *("erase_worker", "join_worker", "confirm_visit", "correct_country"),
     ),
     "tokens": ("make_token", "revoke_token"),
     "corpora": (
-        *(
-            "import_corpus",
-            "add_images",
-            "publish_captions",
-            "delete_corpus",
-            "withdraw_picture",
-            "set_licence",
-        ),
-        "mark_phrases",
+        *("import_corpus", "add_images", "publish_captions", "delete_corpus", "withdraw_picture"),
+        *("set_licence", "mark_phrases", "draw_error_sample"),
     ),
     "identities": ("download_identities",),
     _EVALUATION: (

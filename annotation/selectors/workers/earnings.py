@@ -8,7 +8,7 @@ from django.db.models import Count, Sum
 
 from annotation.common.operations import Listing, OperationContext
 from annotation.common.roles import WHOLE_SERVER, Scope
-from annotation.models import Assignment, Bonus, Payout, Worker
+from annotation.models import AnswerReview, Assignment, Bonus, Payout, Worker
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import TEST_ROLE
@@ -36,13 +36,15 @@ class BonusLine:
 
 @dataclass(slots=True)
 class Earnings:
-    """A worker's account in one campaign, in millionths of its currency. Items of tests are no answers."""
+    """A worker's account in one campaign, in millionths of its currency. Items of tests are no answers;
+    `withheld` was the pay of rejected answers that are not paid."""
 
     campaign: str
     currency: str
     answers: int = 0
     seconds: float = 0.0
     earned: int = 0
+    withheld: int = 0
     bonuses: list[BonusLine] = field(default_factory=list)
     payments: list[PaidLine] = field(default_factory=list)
 
@@ -64,11 +66,11 @@ class Earnings:
     @property
     def is_paid_work(self) -> bool:
         """Whether any money is involved."""
-        return bool(self.earned or self.bonuses or self.payments)
+        return bool(self.earned or self.withheld or self.bonuses or self.payments)
 
 
 def earnings_of(worker: Worker, *, scope: Scope = WHOLE_SERVER) -> list[Earnings]:
-    """Return a worker's accounts within `scope`, by the names of their campaigns; four queries.
+    """Return a worker's accounts within `scope`, by the names of their campaigns; five queries.
 
     Voided payments and withdrawn bonuses are excluded.
     """
@@ -96,6 +98,10 @@ def earnings_of(worker: Worker, *, scope: Scope = WHOLE_SERVER) -> list[Earnings
         of_campaign.earned += row["p"]
         of_campaign.seconds += row["s"]
         of_campaign.answers += row["n"] if row["role"] != TEST_ROLE else 0
+    withheld = AnswerReview.objects.filter(judgment__worker=worker, withheld__gt=0)
+    for campaign, amount in withheld.values_list("judgment__campaign").annotate(Sum("withheld")):
+        if campaign in earnings:
+            earnings[campaign].withheld = amount
     return list(earnings.values())
 
 
@@ -125,13 +131,15 @@ class ReceivedPayment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignEarnings:
-    """Your account in one campaign; amounts are decimal numbers of its currency."""
+    """Your account in one campaign; amounts are decimal numbers of its currency. `withheld` was the pay of
+    rejected answers that are not paid."""
 
     campaign: str
     currency: str
     answers: int
     seconds: float
     earned: str
+    withheld: str
     bonuses: tuple[ReceivedBonus, ...]
     payments: tuple[ReceivedPayment, ...]
     paid: str
@@ -155,6 +163,7 @@ def _in_texts(row: Earnings) -> CampaignEarnings:
         answers=row.answers,
         seconds=row.seconds,
         earned=text(row.earned),
+        withheld=text(row.withheld),
         bonuses=tuple(
             ReceivedBonus(at=line.at, amount=text(line.amount), reason=line.reason) for line in row.bonuses
         ),

@@ -101,6 +101,7 @@ def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
             "second_factor_since": _second_factor_since(account),
             "signs_in_elsewhere_as": _names_elsewhere(account),
         },
+        "country": identity.country if identity else "",
         "source": {"provider": identity.provider, "id": identity.external_id} if identity else None,
         "consents": [
             {

@@ -6,7 +6,7 @@ not agree with its subject, a wrong article, a word that sounds like the right o
 one. The sentences are English, as the captions are to be.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -16,6 +16,7 @@ from annotation.protocol.kinds import (
     KINDS,
     MEASURED_ON_NOTHING,
     AnswerTimeEstimate,
+    BadContent,
     BadItem,
     Kind,
     Number,
@@ -25,6 +26,8 @@ from annotation.protocol.kinds import (
 from annotation.protocol.words import gettext_noop as _
 
 CAPTION_WRITING = "caption_writing"
+FEWEST_CAPTION_WORDS, MOST_CAPTION_WORDS = "fewest_words", "most_words"
+_MOST = 150
 #: Answers of the test before captions are written.
 SPELLING = ("correct", "incorrect")
 
@@ -79,6 +82,25 @@ def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     return {"sentence": sentence}, f"{CAPTION_WRITING}|{digest}"
 
 
+def sentence_words(text: str) -> list[str]:
+    """Return the words of a caption: what is between spaces and has a letter."""
+    return [word for word in text.split() if any(map(str.isalpha, word))]
+
+
+def _content(number: Callable[[str], int]) -> dict[str, Any]:
+    return {name: number(name) for name in (FEWEST_CAPTION_WORDS, MOST_CAPTION_WORDS)}
+
+
+def _check(content: Mapping[str, Any], number: Callable[[str], int]) -> None:
+    words = len(sentence_words(content["text"]))
+    if words < number(FEWEST_CAPTION_WORDS):
+        text = _("Write one whole sentence of at least %(words)d words.")
+        raise BadContent("text", text, words=number(FEWEST_CAPTION_WORDS))
+    if words > number(MOST_CAPTION_WORDS):
+        text = _("This has %(words)d words: write one sentence of at most %(most)d.")
+        raise BadContent("text", text, words=words, most=number(MOST_CAPTION_WORDS))
+
+
 def _test_sentences() -> Iterator[TestSentence]:
     for sentence in CORRECT:
         yield TestSentence(sentence, SPELLING[0])
@@ -103,8 +125,14 @@ RULES = Kind(
     numbers={
         CAPTION_WRITING: Number(
             5, "Hodosh et al. 2013, section 2.1", _("Workers who write a caption of each image")
-        )
+        ),
+        FEWEST_CAPTION_WORDS: Number(3, "decided", _("Words of a caption, at least"), most=_MOST),
+        MOST_CAPTION_WORDS: Number(
+            60, "decided", _("Words of a caption, at most"), most=_MOST, from_number=FEWEST_CAPTION_WORDS
+        ),
     },
+    content=_content,
+    check=_check,
     answer_time=AnswerTimeEstimate(40.0, 20.0, 80.0, _("assumed; nobody has measured it")),
     built_in=True,
 )

@@ -7,13 +7,21 @@ from annotation.protocol.questions import Answer
 from annotation.protocol.rng import SeededRng
 from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
-from annotation.task_types.caption_writing.rules import CAPTION_WRITING, CORRECT, SPELLING
+from annotation.task_types.caption_writing.rules import (
+    CAPTION_WRITING,
+    CORRECT,
+    FEWEST_CAPTION_WORDS,
+    MOST_CAPTION_WORDS,
+    SPELLING,
+)
 
 
 def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
     if sentence := content.get("sentence"):
         return Answer(_spelling(worker, sentence))
-    return Answer("written", content={"text": _caption(worker, image, known)})
+    words = _caption(worker, image, known).split()
+    words += ["here"] * (content.get(FEWEST_CAPTION_WORDS, 1) - len(words))
+    return Answer("written", content={"text": " ".join(words[: content.get(MOST_CAPTION_WORDS)])})
 
 
 def _spelling(worker: SimulatedJudge, sentence: str) -> str:
@@ -33,5 +41,10 @@ def _caption(worker: SimulatedJudge, image: str, known: CrowdKnowledge) -> str:
 
 SIMULATED.register(
     CAPTION_WRITING,
-    SimulatedKind(key=CAPTION_WRITING, seconds=40.0, content=fields("sentence"), judge=_judge),
+    SimulatedKind(
+        key=CAPTION_WRITING,
+        seconds=40.0,
+        content=fields("sentence", FEWEST_CAPTION_WORDS, MOST_CAPTION_WORDS),
+        judge=_judge,
+    ),
 )

@@ -13,11 +13,17 @@ from pydantic import Field
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, text_in
-from annotation.task_types.caption_writing.rules import CAPTION_WRITING, SPELLING
+from annotation.task_types.caption_writing.rules import (
+    CAPTION_WRITING,
+    FEWEST_CAPTION_WORDS,
+    MOST_CAPTION_WORDS,
+    SPELLING,
+    sentence_words,
+)
 from annotation.task_types.displayed import DisplayedImage
 
-#: Minimum words, and maximum characters, of a caption.
-FEWEST_WORDS, LONGEST_CAPTION = 3, 400
+#: Maximum characters of a caption; a campaign sets how many words it has.
+LONGEST_CAPTION = 1_000
 #: How a caption was written, as its page measures it: characters that were pasted, seconds until the first
 #: key, and from there to the last one; and the largest of these numbers.
 HOW_WRITTEN, MOST_MEASURED = ("pasted", "first_key", "typing"), 100_000
@@ -27,13 +33,13 @@ _Measured = Annotated[float, Field(ge=0, le=MOST_MEASURED)]
 class CaptionWriting(TaskType):
     """A picture, and a field for one sentence; in the test, a sentence that is correct or not.
 
-    Content: {}, or in the test {"sentence": text}; the answer's: {"text": text}, with HOW_WRITTEN as far as
-    it is known.
+    Content: {"fewest_words": number, "most_words": number}, or in the test {"sentence": text}; the answer's:
+    {"text": text}, with HOW_WRITTEN as far as it is known.
     """
 
     key = CAPTION_WRITING
-    fewest, longest = FEWEST_WORDS, LONGEST_CAPTION
-    task_fields = {"sentence": str | None}
+    longest = LONGEST_CAPTION
+    task_fields = {"sentence": str | None, FEWEST_CAPTION_WORDS: int | None, MOST_CAPTION_WORDS: int | None}
     answer_fields = {
         "text": Annotated[str, Field(max_length=LONGEST_CAPTION)],
         **dict.fromkeys(HOW_WRITTEN, _Measured),
@@ -65,7 +71,13 @@ class CaptionWriting(TaskType):
     def api_content(
         self, content: Mapping[str, Any], image: Callable[[DisplayedImage], Any]
     ) -> dict[str, Any]:
-        return {"sentence": content.get("sentence")}
+        return {name: content.get(name) for name in self.task_fields}
+
+    def limits(self, number: Callable[[str], int]) -> str:
+        return _("A sentence has %(fewest)d to %(most)d words.") % {
+            "fewest": number(FEWEST_CAPTION_WORDS),
+            "most": number(MOST_CAPTION_WORDS),
+        }
 
     def parse(self, data: Mapping[str, Any]) -> Answer:
         answer = super().parse(data)
@@ -78,10 +90,8 @@ class CaptionWriting(TaskType):
                 _("This has %(length)d characters: write one sentence of at most %(most)d.")
                 % {"length": len(text), "most": LONGEST_CAPTION},
             )
-        if len([word for word in text.split() if any(map(str.isalpha, word))]) < FEWEST_WORDS:
-            raise BadAnswer(
-                "text", _("Write one whole sentence of at least %(words)d words.") % {"words": FEWEST_WORDS}
-            )
+        if not sentence_words(text):
+            raise BadAnswer("text", _("Write one whole sentence."))
         return Answer(answer.answer, content={"text": text, **_how_written(data)})
 
     def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:

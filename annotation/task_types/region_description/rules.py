@@ -30,7 +30,8 @@ def _content(number: Callable[[str], int]) -> dict[str, Any]:
 def _check(content: Mapping[str, Any], number: Callable[[str], int]) -> None:
     regions = content.get("regions", ())
     if len(regions) != number(REGIONS):
-        raise BadContent(f"{len(regions)} regions: expected {number(REGIONS)}")
+        text = _("%(regions)d regions: expected %(expected)d")
+        raise BadContent(REGIONS, text, regions=len(regions), expected=number(REGIONS))
 
 
 RULES = Kind(

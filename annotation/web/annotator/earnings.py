@@ -30,6 +30,7 @@ def _amounts(earnings: Earnings) -> dict[str, Any]:
     return {
         "due": cents(earnings.due, currency),
         "earned": cents(earnings.earned, currency),
+        "withheld": cents(earnings.withheld, currency),
         "bonuses_total": cents(earnings.bonus_total, currency),
         "paid": cents(earnings.paid, currency),
         "hours": number_format(earnings.seconds / 3600, 1) if earnings.seconds >= 360 else "",

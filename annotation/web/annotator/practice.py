@@ -5,6 +5,7 @@ sees; the pages are the same with and without scripts. If practice is the only e
 session remembers which items were right, until the work begins.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, cast
@@ -17,7 +18,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.common.roles import ANNOTATOR
-from annotation.protocol.campaign_settings import CampaignSettings
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of
+from annotation.protocol.kinds import kind_of
 from annotation.protocol.questions import Answer
 from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
@@ -94,11 +96,12 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
         return render(request, "annotation/tasks/practised.html", over)
     item = items[number - 1]
     page, image = practice.posed(item)
+    numbers = _numbers(work, practice.content(item))
     status, entered, problem, answer = HTTPStatus.OK, {}, None, None
     if request.method == "POST":
         entered = request.POST.dict()
         try:
-            answer = work.type.parse(work.type.from_form(entered))
+            answer = work.type.parse_for(work.type.from_form(entered), numbers.__getitem__)
         except BadAnswer as error:
             status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error
     task_page = _task_page(work, page, image, entered, problem)
@@ -120,13 +123,19 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     return render(request, "annotation/tasks/practice.html", about, status=status.value)
 
 
+def _numbers(work: WorkContext, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers for an item: its content's own, else the campaign's."""
+    answers = settings_of(work.campaign.settings).answers
+    return {name: content.get(name, answers.number(name)) for name in kind_of(work.kind).numbers}
+
+
 def _task_page(
     work: WorkContext, page: Page, image: DisplayedImage, entered: dict[str, str], problem: BadAnswer | None
 ) -> TaskPage:
     """Lay out the item like a task, with the parts of a task that practice has."""
     return build_task_page(
         replace(work, type=cast(TaskType, FixedPageType(work.type, page))),
-        lease=Lease(0, work.kind, "", 0, {}, "", timezone.now(), None, None),
+        lease=Lease(0, work.kind, "", 0, _numbers(work, {}), "", timezone.now(), None, None),
         image=image,
         text=text_of(campaign=work.campaign, kind=work.kind),
         settings=CampaignSettings(),

@@ -10,9 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation import instructions
+from annotation.common.operations import operation_named
 from annotation.common.roles import ANNOTATOR
 from annotation.instructions import CONSENT, CampaignText
-from annotation.models import Campaign, Judgment, TrustState
+from annotation.models import Campaign, Identity, Judgment, TrustState
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust_settings import GoldCoverage, practice_is_entry
 from annotation.quality import controls
@@ -26,7 +27,10 @@ from annotation.web.annotator.work_context import (
     work_of_request,
     worker_at,
 )
-from annotation.web.common.access import for_roles
+from annotation.web.common.access import account_of, for_roles
+from annotation.web.common.request_forms import RequestForm
+from annotation.workers.accounts.country import country_names, store_own_country
+from phrasebox.errors import PhraseboxError
 
 #: Session key of the instructions that were read: "campaign:kind" to version.
 READ = "instructions_read"
@@ -48,6 +52,7 @@ def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpRespons
         request.session[READ] = {**request.session.get(READ, {}), _mark(work): text.version}
         return SeeOther(work.address)
     about = {"work": work, "text": text, "practise": practise, "owner": work.worker.pk}
+    about["limits"] = work.type.limits(settings_of(work.campaign.settings).answers.number)
     return render(request, "annotation/tasks/instructions.html", about)
 
 
@@ -57,8 +62,7 @@ def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpRespons
 def consent_page(request: HttpRequest, name: str) -> HttpResponse:
     """Show how a campaign uses its workers' data; POST consents to it."""
     campaign, worker = campaign_of_request(request, name), worker_at(request)
-    kind = request.GET.get("kind", "")
-    then = reverse("task", args=[name, kind]) if kind in kinds_of(campaign) else reverse("tasks")
+    then = _next_page(request, campaign)
     if request.method == "POST":
         version = form_number(request.POST.get("version", ""))
         try:
@@ -81,6 +85,33 @@ def consent_page(request: HttpRequest, name: str) -> HttpResponse:
             "owner": worker.pk,
         },
     )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_roles(ANNOTATOR)
+def country_page(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask a worker's country before the first task of a campaign that depends on it; POST stores it."""
+    campaign, worker = campaign_of_request(request, name), worker_at(request)
+    then = _next_page(request, campaign)
+    sent = request.POST if request.method == "POST" else None
+    form = RequestForm(operation_named("say_country"), account_of(request), sent)
+    if sent is not None and form.is_valid():
+        try:
+            store_own_country(worker, form.request.country)
+        except PhraseboxError as error:
+            messages.warning(request, str(error))
+        return SeeOther(then)
+    known = Identity.objects.filter(worker=worker).values_list("country", flat=True).first()
+    about = {"campaign": campaign, "form": form, "then": then, "owner": worker.pk}
+    about["known"] = country_names()[known] if known else ""
+    return render(request, "annotation/tasks/country.html", about, status=400 if form.errors else 200)
+
+
+def _next_page(request: HttpRequest, campaign: Campaign) -> str:
+    """Return the address of the task from which the worker came, else of the list of tasks."""
+    kind = request.GET.get("kind", "")
+    return reverse("task", args=[campaign.name, kind]) if kind in kinds_of(campaign) else reverse("tasks")
 
 
 def text_of(*, campaign: Campaign, kind: str) -> CampaignText:

@@ -10,11 +10,12 @@ from annotation.protocol.trust import TRUSTED, UNCHECKED, WARM_UP
 from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
 from annotation.queue.available_tasks import MOST_LEFT, AvailableTask, about_left
 from annotation.queue.dispatch import NoTask
+from annotation.queue.lease_terms import NO_COUNTRY, OTHER_COUNTRY
 from annotation.selectors.campaign.cost import money
 from annotation.task_types.base import TASK_TYPES, TaskType
 
 #: Reasons that apply to a whole campaign; and those that are nobody's fault.
-_WHOLE = ("paused", "closed", "no_consent")
+_WHOLE = ("paused", "closed", "no_consent", NO_COUNTRY, OTHER_COUNTRY)
 NONE_OPEN = "none_open"
 NO_WORK = (NONE_OPEN, "all_judged", "busy", "unjudged", "check_first")
 

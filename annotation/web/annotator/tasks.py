@@ -21,6 +21,7 @@ from annotation.quality import qualification
 from annotation.queue import leases, submission, visits
 from annotation.queue.available_tasks import AvailableTask, available_tasks, no_consent, today
 from annotation.queue.dispatch import NoTask
+from annotation.queue.lease_terms import NO_COUNTRY
 from annotation.queue.leases import Lease
 from annotation.selectors.campaigns import settings_by_version
 from annotation.task_types.base import BadAnswer
@@ -96,6 +97,8 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     if isinstance(lease, NoTask):
         if part:
             return JsonResponse({"nothing": lease.code})
+        if lease.code == NO_COUNTRY:
+            return SeeOther(f"{reverse('task_country', args=[name])}?{urlencode({'kind': kind})}")
         if visit is not None and lease.code == visits.NONE_WANTED:
             return SeeOther(reverse("visit"))
         progress = platform_visits.visit_progress(visit) if visit is not None else None

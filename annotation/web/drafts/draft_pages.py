@@ -17,6 +17,7 @@ from annotation.campaigns.drafts.reading import DraftPlan, read_draft
 from annotation.common.roles import RESEARCHER
 from annotation.instructions import CampaignText
 from annotation.models import CampaignDraft, Worker
+from annotation.protocol.kinds import kind_of
 from annotation.queue.leases import Lease
 from annotation.task_types.base import TASK_TYPES, BadAnswer, TaskType, TranslatableText
 from annotation.task_types.displayed import DisplayedImage, displayed_image
@@ -112,7 +113,8 @@ def practice_page(
         return None
     page, image = PRACTICE.get(kind).posed(items[number % len(items)])
     task_type = cast(TaskType, FixedPageType(TASK_TYPES.get(kind), page))
-    return _laid_out(plan, task_type, {}, image, entered, problem)
+    content = kind_of(kind).content(plan.settings.answers.number)
+    return _laid_out(plan, task_type, content, image, entered, problem)
 
 
 def _laid_out(

@@ -49,7 +49,7 @@ def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpRespon
         entered = request.POST.dict()
         type_ = TASK_TYPES.get(kind)
         try:
-            answer = type_.parse(type_.from_form(entered))
+            answer = type_.parse_for(type_.from_form(entered), plan.settings.answers.number)
             about["submitted"] = _in_words(kind, answer)
         except BadAnswer as error:
             status, problem = HTTPStatus.UNPROCESSABLE_ENTITY, error

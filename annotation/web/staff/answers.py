@@ -26,8 +26,15 @@ from annotation.web.common.filters import query_number
 from annotation.web.common.marking import CaptionPiece, caption_pieces
 from annotation.web.common.overlay import DrawnBox, Frame, boxes_of
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
-from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, question_in_words
+from annotation.web.staff.campaign_pages import (
+    CAMPAIGN_OF_ADDRESS,
+    act_form,
+    campaign_frame,
+    is_paid,
+    query_string,
+)
+from annotation.web.staff.wording import FLAGS_IN_WORDS, REJECTION_RULES, answer_in_words, question_in_words
+from annotation.workers.approvals import platforms_of
 
 #: The filters of the address.
 _FILTERS = ("worker", "image", "kind", "role", "state", "flagged", "since", "until")
@@ -97,11 +104,18 @@ def campaign_answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             more_filters=any(query[name] for name in ("image", "since", "until")),
             answers=_views(page.rows, campaign, promotes=_promotes(campaign, account)),
             review=act_form(request, "review_answers"),
+            withholds=_withholds(campaign, account),
+            rejection_rules=[REJECTION_RULES[name] for name in platforms_of(campaign)],
             later=query_string(**query, after=page.after) if page.after else "",
             first=(query_string(**query) or "?") if "after" in request.GET else "",
         ),
         status=400 if form.errors else 200,
     )
+
+
+def _withholds(campaign: Campaign, account: Account) -> bool:
+    """Whether the account may withhold the pay of rejected answers."""
+    return is_paid(campaign) and account.has_role(RESEARCHER, on=campaign.scope)
 
 
 def _promotes(campaign: Campaign, account: Account) -> bool:

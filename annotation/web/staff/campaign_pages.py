@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy
 from annotation.common.operations import operation_named
 from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.models import Campaign, Layer
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.work import UNPAID
 from annotation.selectors.browse import layers_of
 from annotation.selectors.review import count_chains_in_review
 from annotation.web.common.access import BROWSING, AddressedThing, account_of
@@ -37,6 +39,11 @@ def campaign_frame(request: HttpRequest, campaign: Campaign, tab: str, **more: A
         "corpus_open": account.has_role(*BROWSING, on=campaign.corpus.scope),
         **more,
     }
+
+
+def is_paid(campaign: Campaign) -> bool:
+    """Whether answers earn anything: not if they are simulated."""
+    return settings_of(campaign.settings).pay.basis != UNPAID and not campaign.simulated
 
 
 def layers_open(request: HttpRequest, campaign: Campaign) -> list[Layer]:

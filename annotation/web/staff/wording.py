@@ -11,6 +11,7 @@ from annotation.quality.controls import ControlItemName
 from annotation.task_types.base import TASK_TYPES, TranslatableText
 from annotation.task_types.wording import answer_in_words as answer_in_words
 from annotation.task_types.wording import kind_in_words as kind_in_words
+from annotation.workers.platform_visits import MTURK, PROLIFIC
 
 #: Labels of the stages of a chain.
 STAGES_IN_WORDS = {
@@ -25,6 +26,18 @@ STAGES_IN_WORDS = {
     loop.NON_VISUAL: gettext_lazy("nothing to box"),
     loop.EXCLUDED: gettext_lazy("excluded"),
     UNSEEN: gettext_lazy("boxes not asked for"),
+}
+
+#: What a platform's rules say about rejecting work there.
+REJECTION_RULES = {
+    PROLIFIC: gettext_lazy(
+        "Prolific: only a whole submission can be rejected, within 21 days, and only for answers that are "
+        "far too fast, skipped questions, failed attention checks or a clear lack of effort."
+    ),
+    MTURK: gettext_lazy(
+        "Mechanical Turk: only a whole assignment can be rejected, with a reason, before it is approved by "
+        "itself (30 days at most); each rejection lowers the worker's approval rate."
+    ),
 }
 
 
@@ -112,6 +125,8 @@ ACTS = {
     "connect_sign_in": gettext_lazy("connected another way to sign in"),
     "disconnect_sign_in": gettext_lazy("disconnected another way to sign in"),
     "erase_worker": gettext_lazy("erased a person"),
+    "correct_country": gettext_lazy("corrected a worker's country"),
+    "draw_error_sample": gettext_lazy("drew a sample to look for errors"),
     "join_worker": gettext_lazy("joined two pseudonyms of one person"),
     "confirm_visit": gettext_lazy("confirmed who came from a platform"),
     "import_corpus": gettext_lazy("imported a corpus"),

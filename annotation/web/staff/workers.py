@@ -16,7 +16,6 @@ from annotation.moderation.worker_status import CannotDo
 from annotation.protocol import kinds
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text, payable_amount
-from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.crowd import WorkerRow
 from annotation.selectors.campaign.crowd import workers as worker_rows
@@ -36,7 +35,13 @@ from annotation.selectors.workers.worker_table import (
     worker_page,
 )
 from annotation.web.common.access import for_roles_on
-from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
+from annotation.web.staff.campaign_pages import (
+    CAMPAIGN_OF_ADDRESS,
+    act_form,
+    campaign_frame,
+    is_paid,
+    query_string,
+)
 from annotation.web.staff.wording import kind_in_words, kinds_in_words
 from annotation.workers import payments, pseudonyms
 from annotation.workers.messages import messages_to
@@ -98,8 +103,10 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             pay=act_form(request, "pay_workers", reference=payments.usual_reference(campaign)),
             total=page.total,
             query=query,
-            heads=[_head(query, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
-            paid=_pays(campaign),
+            heads=[
+                _head(query, sort) for sort in SORTS if is_paid(campaign) or sort not in ("earned", "due")
+            ],
+            paid=is_paid(campaign),
             models_answer=bool(kinds.model_kinds(campaign.kinds)),
             kinds=kinds_in_words(campaign),
             states=WORKER_STATE_LABELS.items(),
@@ -131,7 +138,7 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             earned=cents(row.earned, pay.currency),
             due=cents(row.due, pay.currency),
             hourly=cents(row.hourly, pay.currency) if row.hourly is not None else "",
-            paid=_pays(campaign),
+            paid=is_paid(campaign),
             bonuses=cents(row.bonuses, pay.currency) if row.bonuses else "",
             owed=owed,
             suspend=act_form(request, "suspend_workers"),
@@ -148,11 +155,6 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             messages_to_worker=messages_to(campaign, row.id),
         ),
     )
-
-
-def _pays(campaign: Campaign) -> bool:
-    """Whether answers earn anything: not if they are simulated."""
-    return settings_of(campaign.settings).pay.basis != UNPAID and not campaign.simulated
 
 
 def _worker_line(

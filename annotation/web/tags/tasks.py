@@ -44,7 +44,7 @@ def question_box() -> SafeString:
     return format_html('<b class="chip hue-{}">{}</b>', ASKED_OF_WORKER, MARK)
 
 
-register.filter(messages.rejected_texts)
+register.filter(messages.rejected_answers)
 
 
 @register.simple_tag(takes_context=True)

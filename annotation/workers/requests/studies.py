@@ -12,6 +12,7 @@ from annotation.common.operations import Help, Listing, OperationContext, invali
 from annotation.models import Study, Visit
 from annotation.selectors.corpora import CampaignRequest
 from annotation.workers import confirmation, platform_visits
+from annotation.workers.accounts.country import CountryName
 from annotation.workers.platform_visits import MOST_ANSWERS_REQUIRED, PROLIFIC, PlatformName
 
 #: The placeholders that Prolific fills in.
@@ -38,6 +39,12 @@ class SaveStudyRequest(CampaignRequest):
     ] = 20
     completion_code: Annotated[Code, Help(_("Code for complete"))] = ""
     screen_out_code: Annotated[Code, Help(_("Code for screened out"))] = ""
+    country: Annotated[
+        CountryName | None,
+        Help(
+            _("Country"), _("If the platform sends only people from there, by a screener or a qualification")
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +72,7 @@ class CampaignStudy:
     answers: int
     completion_code: str
     screen_out_code: str
+    country: str
     address: str
     confirms: tuple[str, ...]
     came: int
@@ -102,6 +110,7 @@ def set_up_study(request: SaveStudyRequest, context: OperationContext) -> Campai
         answers_required=request.answers,
         completion_code=request.completion_code.strip(),
         screen_out_code=request.screen_out_code.strip(),
+        country=request.country or "",
         actor=context.actor,
     )
     return _campaign_study(row)
@@ -141,6 +150,7 @@ def _campaign_study(row: Study) -> CampaignStudy:
         answers=row.answers_required,
         completion_code=row.completion_code,
         screen_out_code=row.screen_out_code,
+        country=row.country,
         address=study_address(row),
         confirms=tuple(confirmation.ways_to_confirm(row.provider)),
         came=row.visits.count(),

@@ -25,6 +25,7 @@ from annotation.models import (
     Caption,
     Control,
     Corpus,
+    ErrorSample,
     Flag,
     Image,
     Invitation,
@@ -168,6 +169,19 @@ def _owed() -> ValidCall:
     _bonus()
     body = {"amount": "1.00", "reference": "bank 7"}
     return ValidCall({"campaign": "quay", "worker": _pseudonym()}, body=body)
+
+
+def _sample() -> ErrorSample:
+    perform("draw_error_sample", corpus="quay", layer="import", size=1)
+    return ErrorSample.objects.latest("pk")
+
+
+def _sampled_mention() -> ValidCall:
+    sample = _sample()
+    verdicts = {"chunk": "right", "chain": "split"}
+    if sample.mentions.get().visual:
+        verdicts["boxes"] = "right"
+    return ValidCall({"corpus": "quay", "sample": sample.pk, "mention": 1}, body=verdicts)
 
 
 def _message() -> ValidCall:
@@ -495,8 +509,16 @@ VALID: dict[str, Make] = {
     "review_image": _ruled,
     "make_ruling": with_body({"kind": "keep_apart", "mentions": [MAN, HAT]}, campaign="review", image="man"),
     "withdraw_ruling": _ruling,
+    "preview_mend": with_query({"remove": HAT}, campaign="review", image="man"),
+    "mend_phrases": with_body({"remove": [HAT], "add": ["0:4-5=other"]}, campaign="review", image="man"),
+    "preview_phrase_rule": with_query({"words": "hat", "act": "remove"}, campaign="review"),
+    "apply_phrase_rule": with_body({"words": "hat", "categories": ["other"]}, campaign="review"),
     "dataset_stats": with_body({"layer": "import"}, corpus="quay"),
     "caption_stats": at(corpus="quay"),
+    "draw_error_sample": with_body({"layer": "import", "size": 3}, corpus="quay"),
+    "list_error_samples": at(corpus="quay"),
+    "judge_sampled_mention": _sampled_mention,
+    "error_rates": lambda: ValidCall({"corpus": "quay", "sample": _sample().pk}),
     "list_answers": at(campaign="review"),
     "review_answers": _review,
     "list_flags": at(campaign="review"),
@@ -505,6 +527,8 @@ VALID: dict[str, Make] = {
     "list_received_messages": nothing,
     "read_message": _message,
     "list_jobs": nothing,
+    "list_outdated_copies": nothing,
+    "say_country": with_body({"country": "US"}),
     "show_job": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "cancel_job": lambda: ValidCall({"job": _job("export_dataset", Job.QUEUED)}),
     "resume_job": lambda: ValidCall({"job": _job("refresh_layer", Job.CANCELLED)}),
