@@ -2,14 +2,19 @@
 
 from django.apps import AppConfig
 from django.conf import settings
+from django.core.checks import Tags, register
 from django.db.models.signals import pre_migrate
 from django.utils.translation import gettext
 
 from annotation.common import database
+from annotation.common.by_name import function_named
 from annotation.common.operations import OPERATION_FOLDERS
 from annotation.formats.base import FORMAT_FOLDERS
 from annotation.protocol import words
 from annotation.task_types import discovery
+
+#: The tag of the checks of registries.
+REGISTRIES = "registries"
 
 
 class AnnotationConfig(AppConfig):
@@ -21,9 +26,12 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         """Register kinds of questions, system checks, and translation, after the models are loaded."""
-        from annotation import checks  # noqa: F401
-        from annotation.management.operations import offer_operations
+        from annotation.management.command_names import offer_operations
         from annotation.web.common import parts
+
+        register(function_named("annotation.checks.task_types"), Tags.templates, REGISTRIES)
+        register(function_named("annotation.checks.corpus_formats"), REGISTRIES)
+        register(function_named("annotation.checks.job_kinds"), REGISTRIES)
 
         FORMAT_FOLDERS.add_packages(settings.FORMAT_PACKAGES)  # loaded with FORMATS
         discovery.add_packages(settings.TASK_TYPE_PACKAGES)

@@ -2,7 +2,8 @@
 
 A kind of question is complete if its folder has every part (`annotation.task_types.discovery`); likewise a
 corpus format that a site adds (`annotation.formats.base`). Declarations of formats and kinds of jobs must be
-true. Each missing part is an error with its own id, which names the file to write.
+true. Each missing part is an error with its own id, which names the file to write. `annotation.apps` imports
+this module only when Django runs its checks.
 
 `manage.py check --tag registries` runs only these checks, and those of `evaluation.checks`.
 """
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import CheckMessage, Error
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import get_template
 
@@ -39,8 +40,6 @@ MODULES: dict[str, tuple[Registry[Any], str, str]] = {
 }
 #: Labels that a task type must have.
 LABELS = ("title", "summary", "name", "question_words")
-#: The tag of the checks of registries.
-REGISTRIES = "registries"
 #: The description of a plug-in and its sources.
 README = "README.md"
 #: Maximum number of images that are read of a sample.
@@ -48,7 +47,6 @@ MOST_OF_SAMPLE = 100
 _FORMAT, _JOB = "format", "job kind"
 
 
-@register(Tags.templates, REGISTRIES)
 def task_types(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
     """Check that every kind of question has all its parts, in a folder of its name."""
     folders = {name.rpartition(".")[2]: path for name, path in discovery.folders()}
@@ -108,7 +106,6 @@ def _labels(kind: str, folder: Path) -> Iterator[Error]:
         yield _error("E008", kind, f"has no {', '.join(missing)}", hint)
 
 
-@register(REGISTRIES)
 def corpus_formats(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
     """Check that every corpus format reads or writes as declared, and that a site's own format has all its
     parts."""
@@ -185,7 +182,6 @@ def _has_read_layer(format: Format) -> bool:
     return own or (format.reads_layers and format.reads)
 
 
-@register(REGISTRIES)
 def job_kinds(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
     """Check that every kind of job, in every app, has a title, can be called, and rejects by exceptions."""
     known = jobs.every_job_kind()

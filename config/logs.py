@@ -3,10 +3,9 @@
 import json
 import logging
 import re
+import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
-
-from celery import current_task
 
 #: The id of the request being handled in this thread, or "".
 request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -48,9 +47,15 @@ class JsonFormatter(logging.Formatter):
         }
         if request_id.get():
             line["request"] = request_id.get()
-        if current_task and current_task.request.id:
-            line["task"] = current_task.request.id
+        if task := _current_task():
+            line["task"] = task
         if record.exc_info:
             line["exception"] = without_secrets(self.formatException(record.exc_info))
         line |= {name: value for name, value in getattr(record, "fields", {}).items() if name not in line}
         return json.dumps(line, default=str, ensure_ascii=False)
+
+
+def _current_task() -> str:
+    """Return the id of the task that this thread runs, or "": a process without Celery runs none."""
+    task = getattr(sys.modules.get("celery"), "current_task", None)
+    return str(task.request.id or "") if task else ""

@@ -11,11 +11,11 @@ loads the pages and with them everything that is checked here.
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from django.core.checks import Error
+from django.core.checks import CheckMessage, Error
 
 from annotation.checks import README, holds_text, source_of
 from evaluation import figures
@@ -44,6 +44,11 @@ from phrasebox.relevance.qrels import RELEVANCE_RULES
 PRINTED_UNITS = ("share", "rank")
 #: The number of arguments of a measure's function, by family: (ranked, k), (captions).
 ARGUMENTS = {"ranking": 2, FAMILY: 1}
+
+
+def registry_errors(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
+    """Return the errors of every registry's entries, for Django's checks."""
+    return list(lacking_entries())
 
 
 def lacking_entries() -> Iterator[Error]:

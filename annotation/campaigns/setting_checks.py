@@ -4,24 +4,17 @@ Its existence is checked when the setting changes. If it is removed later, whate
 explanation.
 """
 
-from collections.abc import Callable
-from typing import Any
-
+from annotation.common.by_name import declared_by_apps, function_named
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings
 
-#: By the name of a setting: called with its new value, returns the problem, "" for none.
-_CHECKS: dict[str, Callable[[Any], str]] = {}
-
-
-def add_setting_check(name: str, find_problem: Callable[[Any], str]) -> None:
-    """Call `find_problem` with each new value of a setting ("model_annotator.system"): it returns one line
-    with the remedy, "" for no problem."""
-    _CHECKS[name] = find_problem
+#: The attribute of AppConfigs: names of settings ("model_annotator.system") with dotted names of functions. A
+#: function is called with each new value: it returns one line with the remedy, "" for no problem.
+SETTING_CHECKS = "setting_checks"
 
 
 def check_named(before: CampaignSettings, after: CampaignSettings) -> None:
     """Raise CampaignError if a changed setting names something that does not exist."""
     old, new = before.flat(), after.flat()
-    for name, find_problem in _CHECKS.items():
-        if new[name] != old[name] and (problem := find_problem(new[name])):
+    for name, find_problem in declared_by_apps(SETTING_CHECKS):
+        if new[name] != old[name] and (problem := function_named(find_problem)(new[name])):
             raise CampaignError(problem)

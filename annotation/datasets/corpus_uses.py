@@ -1,20 +1,16 @@
 """What depends on a corpus: while something does, it is not deleted; some of it fixes the corpus's images."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from django.db.models import PROTECT, Model, QuerySet
 from django.utils.translation import gettext as _
 
+from annotation.common.by_name import declared_by_apps, function_named
 from annotation.models import Campaign, Corpus, Job
 
-#: Other uses of a corpus, besides rows: each is called with its name, and returns a sentence, or "".
-_USES: list[Callable[[str], str]] = []
-
-
-def add_corpus_use(use: Callable[[str], str]) -> None:
-    """Register `use`, which is called with a corpus's name before it is deleted, and returns what depends on
-    it, or ""."""
-    _USES.append(use)
+#: The attribute of AppConfigs: dotted names of functions that are called with a corpus's name, and return
+#: another use of it than rows in one sentence, or "".
+CORPUS_USES = "corpus_uses"
 
 
 def why_corpus_kept(corpus: Corpus) -> str:
@@ -25,7 +21,7 @@ def why_corpus_kept(corpus: Corpus) -> str:
             rows = rows.filter(published=True)  # incomplete rows are deleted with the corpus
         if rows.exists():
             using.append(str(model._meta.verbose_name_plural))
-    using += filter(None, (use(corpus.name) for use in _USES))
+    using += filter(None, (function_named(use)(corpus.name) for use in declared_by_apps(CORPUS_USES)))
     if using:
         return _("these depend on it: %(what)s; delete them first") % {"what": ", ".join(sorted(using))}
     if Job.objects.filter(corpus=corpus, state__in=Job.LIVE).exists():

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.by_name import declared_by_apps, function_named
 from annotation.common.locks import Busy, locked_folder
 from annotation.datasets.corpus_uses import why_corpus_kept
 from annotation.datasets.deliveries import hidden_name
@@ -14,15 +15,10 @@ from annotation.datasets.intake import being_imported, sweep_corpus
 from annotation.models import Account, Corpus
 from phrasebox.errors import PhraseboxError
 
-#: Each removes incomplete results of killed processes for a corpus, and raises Busy while one is being
-#: written.
-_CLEANERS: list[Callable[[Corpus], object]] = []
-
-
-def add_corpus_cleaner(cleaner: Callable[[Corpus], object]) -> None:
-    """Register `cleaner`, which is called before a corpus is deleted: it removes incomplete results for it,
-    and raises Busy while one is being written. Rows that are not `published` do not prevent deletion."""
-    _CLEANERS.append(cleaner)
+#: The attribute of AppConfigs: dotted names of functions that are called with a corpus before it is deleted.
+#: Each removes incomplete results of killed processes, and raises Busy while one is being written; rows that
+#: are not `published` do not prevent deletion.
+CORPUS_CLEANERS = "corpus_cleaners"
 
 
 def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
@@ -68,8 +64,8 @@ def remove_half_written(corpus: Corpus) -> None:
     if why_corpus_kept(corpus):
         return
     try:
-        for clean in _CLEANERS:
-            clean(corpus)
+        for cleaner in declared_by_apps(CORPUS_CLEANERS):
+            function_named(cleaner)(corpus)
     except Busy as busy:
         about = {"name": corpus.name, "why": str(busy)}
         raise PhraseboxError(_("corpus “%(name)s” cannot be deleted: %(why)s") % about) from busy

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from celery import current_app
+import celery
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q
@@ -48,7 +48,7 @@ def deliver(job_id: int, *, wait: float = 0.0) -> bool:
     if not by_broker():
         return False
     try:
-        current_app.send_task(RUN_JOB, args=[job_id], countdown=wait or None)
+        celery.current_app.send_task(RUN_JOB, args=[job_id], countdown=wait or None)
     except OperationalError as error:
         _log.warning("job %d waits for the sweep: the broker cannot be reached (%s)", job_id, error)
         return False

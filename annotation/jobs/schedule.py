@@ -2,7 +2,8 @@
 
 Celery's scheduler sends the names (`celery_tasks`); the embedded worker iterates over the table
 (`embedded_worker`). A failing entry is logged, and stops neither the others nor its own next run. Running an
-entry twice at once is harmless, and avoided between processes that share DATA_DIR.
+entry twice at once is harmless, and avoided between processes that share DATA_DIR. Another app's entries are
+in `periodic` of its AppConfig: name, interval, and the dotted name of the function.
 """
 
 import logging
@@ -14,6 +15,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from annotation import jobs
 from annotation.campaigns import opening, stored_sums
 from annotation.common import database
+from annotation.common.by_name import declared_by_apps, function_named
 from annotation.common.locks import Busy, locked_folder
 from annotation.datasets import archives, layers, uploads
 from annotation.jobs import emails, upkeep
@@ -124,13 +126,9 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("forget_tokens", 3600, api_tokens.prune_api_tokens),
         Periodic("forget_calls", 3600, repeated_calls.prune_repeated_calls),
         Periodic("forget_deliveries", 3600, delivering.prune_webhook_log),
+        *(Periodic(name, every, function_named(work)) for name, every, work in declared_by_apps("periodic")),
     )
 }
-
-
-def add_schedule_entry(entry: Periodic) -> None:
-    """Add an entry of another app to the table, when that app is ready."""
-    PERIODIC[entry.name] = entry
 
 
 def do(name: str) -> bool:

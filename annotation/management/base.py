@@ -133,6 +133,8 @@ class ReportCommand(BaseCommand):
     """
 
     expected_errors: tuple[type[Exception], ...] = ()
+    # `serve` and `check` run them: they load every page.
+    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print the report as one JSON document")

@@ -1,16 +1,14 @@
 """Commands generated from operations: options from the request's fields, text or JSON from its result."""
 
-import functools
 import json
 import tomllib
 from argparse import BooleanOptionalAction
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import is_dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
-from django.core import management
 from django.core.management.base import CommandError, CommandParser
 from django.db.models import QuerySet
 from django.utils import translation
@@ -25,7 +23,6 @@ from annotation.common.operations import (
     OperationContext,
     Pages,
     RequestField,
-    all_operations,
     invalid,
     read_request,
     request_fields,
@@ -228,35 +225,3 @@ def _toml_line(text: str) -> str:
     except tomllib.TOMLDecodeError:
         return f"{key}={json.dumps(value)}"
     return text
-
-
-class _Commands(dict[str, Any]):
-    """Django's table of commands, followed by those of operations. They are loaded only when a command
-    without a module, or the whole table, is requested: their declarations import many services."""
-
-    def __missing__(self, name: str) -> OperationCommand:
-        for operation in all_operations():
-            if operation.command is not None and operation.name == name:
-                return OperationCommand(operation)
-        raise KeyError(name)
-
-    def items(self) -> Any:
-        """Return every command with the name of its app."""
-        declared = {
-            operation.name: operation.app for operation in all_operations() if operation.command is not None
-        }
-        return {**dict(super().items()), **declared}.items()
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, _ in self.items())
-
-
-def offer_operations() -> None:
-    """Make operations available as commands, besides those with a module of their own."""
-    modules = management.get_commands
-
-    @functools.cache
-    def get_commands() -> dict[str, Any]:
-        return _Commands(modules())
-
-    management.get_commands = get_commands

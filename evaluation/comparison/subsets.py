@@ -19,7 +19,7 @@ from annotation.common.readers import stream
 from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of
-from models_core.systems.cross_validation import make_folds
+from models_core.folds import make_folds
 from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError, lines

@@ -11,18 +11,23 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from models_core.checked_fields import BadField
 from models_core.checkpoints import Checkpoints
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.device import CPU
+from phrasebox.lazy import LazyModule
 from phrasebox.registry import registering
 from phrasebox.scoring.tiles import Scores
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 Matrix = NDArray[np.float64]
 #: Images are queries for captions, or captions are queries for images.
@@ -182,7 +187,7 @@ class EdgeNumbers(WordNumbers):
 #: Descriptions of one kind of item: a row for each. Kernels have a column for each training item. Methods
 #: that take regions or words get RaggedRows (omitted from this alias, or every other method would have to
 #: check for it).
-View: TypeAlias = NDArray[Any] | sparse.csr_matrix
+View: TypeAlias = Union[NDArray[Any], "sparse.csr_matrix"]
 IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
 #: Additional kinds of items: regions of the images (RaggedRows), and phrases of the captions (PhraseRows).
 REGION_VIEW, PHRASE_VIEW = "regions", "phrases"

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import numpy as np
 from pydantic import Field
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular, svd
 
 from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import (
@@ -44,6 +43,12 @@ from models_core.estimators.covariances import (
 )
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, UNUSABLE, Axis, Grid, GridSteps
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import linalg
+else:
+    linalg = LazyModule("scipy.linalg")
 
 #: Ridges to try, as shares of the mean variance; small data needs large ones.
 RIDGES = (1e-4, 1e-2, 1e-1, 1.0, 10.0)
@@ -151,11 +156,11 @@ def canonical_maps(covariances: Covariances, components: int, ridge: float) -> C
         for covariance, name in ((covariances.xx, IMAGE_VIEW), (covariances.yy, CAPTION_VIEW))
     ]
     # K = Lx^-1 Cxy Ly^-T; its singular values are the correlations.
-    half = solve_triangular(factors[0], covariances.xy, lower=True)
-    whitened = solve_triangular(factors[1], half.T, lower=True).T
+    half = linalg.solve_triangular(factors[0], covariances.xy, lower=True)
+    whitened = linalg.solve_triangular(factors[1], half.T, lower=True).T
     left, values, right = _leading(whitened, components)
     weights = [
-        solve_triangular(factor, side, lower=True, trans="T")
+        linalg.solve_triangular(factor, side, lower=True, trans="T")
         for factor, side in zip(factors, (left, right), strict=True)
     ]
     # The sign of each component is arbitrary: make the images' largest weight positive.
@@ -184,8 +189,8 @@ def _factor(covariance: Matrix, ridge: float, name: str) -> Matrix:
     added = covariance.copy()
     added.flat[:: len(added) + 1] += ridge * mean
     try:
-        factor = cholesky(added, lower=True)
-    except LinAlgError:
+        factor = linalg.cholesky(added, lower=True)
+    except linalg.LinAlgError:
         factor = None
     # Rounding errors alone may yield a factor.
     if factor is None or (ridge == 0 and factor.diagonal().min() ** 2 <= 1e-12 * mean):
@@ -200,13 +205,13 @@ def _leading(matrix: Matrix, components: int) -> tuple[Matrix, Matrix, Matrix]:
     """Return left vectors, singular values and right vectors of the largest values, descending."""
     number = min(components, *matrix.shape)
     if min(matrix.shape) <= _SMALL:
-        left, values, right = svd(matrix, full_matrices=False)
+        left, values, right = linalg.svd(matrix, full_matrices=False)
         return left[:, :number], values[:number], right[:number].T
     turned = matrix.shape[0] < matrix.shape[1]
     tall = matrix.T if turned else matrix
     gram = tall.T @ tall
     size = len(gram)
-    squares, vectors = eigh(gram, subset_by_index=(size - number, size - 1))
+    squares, vectors = linalg.eigh(gram, subset_by_index=(size - number, size - 1))
     values = np.sqrt(np.maximum(squares[::-1], 0.0))
     vectors = vectors[:, ::-1]
     retained = values > 1e-7 * values[0]

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.linalg.blas import dsyrk, ssyrk
 
 from models_core.estimators.base import (
     CAPTION_NUMBERS,
@@ -35,6 +33,13 @@ from models_core.estimators.base import (
     State,
     View,
 )
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import linalg, sparse
+else:
+    linalg = LazyModule("scipy.linalg")
+    sparse = LazyModule("scipy.sparse")
 
 #: Number of rows checked and multiplied at a time.
 PAIRS_PER_BLOCK = 8192
@@ -301,7 +306,7 @@ def _add_square(total: Matrix, block: View) -> None:
         total[square.row, square.col] += square.data
         return
     # Half of the operations of a full product; BLAS expects contiguous columns, so our rows are its columns.
-    syrk = ssyrk if block.dtype == np.float32 else dsyrk
+    syrk = linalg.blas.ssyrk if block.dtype == np.float32 else linalg.blas.dsyrk
     total += syrk(1.0, np.ascontiguousarray(block).T, lower=0)
 
 

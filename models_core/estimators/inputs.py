@@ -7,11 +7,10 @@ Every training and every scoring calls these, so that no method needs its own ch
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from models_core.estimators.base import (
     CAPTION_VIEW,
@@ -25,6 +24,12 @@ from models_core.estimators.base import (
     WordNumbers,
 )
 from models_core.features.text.phrases import PhraseRows
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 #: Number of values checked at a time (32 MiB in double precision).
 _TOGETHER = 2**22

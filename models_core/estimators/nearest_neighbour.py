@@ -8,11 +8,10 @@ There is nothing to fit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from models_core.checked_fields import BadField
 from models_core.estimators.base import (
@@ -25,7 +24,13 @@ from models_core.estimators.base import (
     checked_numbers,
 )
 from models_core.estimators.kcca.method import KernelSelection
+from phrasebox.lazy import LazyModule
 from phrasebox.scoring.tiles import Dense
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 
 def score_pairs(images: ArrayLike, sentences: ArrayLike, *, direction: RankDirection) -> Matrix:

@@ -13,11 +13,10 @@ Source: Gong et al. 2014, section 3.2, "Ridge Regression".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import (
@@ -32,6 +31,12 @@ from models_core.estimators.base import (
 from models_core.estimators.covariances import COVARIANCE_PHASES, memory_of_pairs, sums_of_dataset
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, UNUSABLE, Axis, Grid, GridSteps
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import linalg
+else:
+    linalg = LazyModule("scipy.linalg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ class RidgeRegression(LinearEmbedder):
         covariances = sums_of_dataset(train, context).covariances()
         size = len(covariances.y_mean)
         number = min(self.settings.components, size)
-        _, directions = eigh(covariances.yy, subset_by_index=(size - number, size - 1))
+        _, directions = linalg.eigh(covariances.yy, subset_by_index=(size - number, size - 1))
         directions = directions[:, ::-1]
         # The sign of each direction is arbitrary: make its largest number positive.
         peaks = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)[0]
@@ -90,11 +95,11 @@ class RidgeRegression(LinearEmbedder):
             added.flat[:: len(added) + 1] += ridge * mean
             figure = UNUSABLE
             try:
-                factor = cho_factor(added, lower=True)
-            except LinAlgError:
+                factor = linalg.cho_factor(added, lower=True)
+            except linalg.LinAlgError:
                 pass  # with so small a ridge there is numerically no inverse: another one will do
             else:
-                self.images_ = maps[ridge] = LinearMap(covariances.x_mean, cho_solve(factor, target))
+                self.images_ = maps[ridge] = LinearMap(covariances.x_mean, linalg.cho_solve(factor, target))
                 figure = self.held_out_recall(validation)
             tried.append((ridge, figure))
             context.progress("trying ridges", len(tried), max(len(tried), len(ridges)))

@@ -8,6 +8,8 @@ the order of the spans, so the result does not depend on which process computed 
 Source: Gong et al. 2014, section 3.2 (sums over pairs are all that eq. 1 needs).
 """
 
+from __future__ import annotations
+
 import contextlib
 import fcntl
 import json
@@ -16,16 +18,21 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from models_core.estimators.base import View
 from models_core.estimators.covariances import PAIRS_PER_BLOCK, ROW_MAPS, PairedSums, RowMap, sums_of_pairs
 from models_core.estimators.discovery import load_methods
 from models_core.phase_cache import digest_of_parts
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 #: Maximum number of spans: the partial sums of one span take as much space as those of all pairs.
 MOST_SPANS = 16

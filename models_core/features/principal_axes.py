@@ -7,11 +7,17 @@ products of the rows. Signs are fixed: the largest number of each axis is positi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import linalg
+else:
+    linalg = LazyModule("scipy.linalg")
 
 #: Directions whose variance is a smaller share of the largest are rounding errors.
 _LEAST_SHARE = 1e-10

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.estimators.base import DIRECTIONS, RankDirection
+from models_core.folds import FOLDS, make_folds
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset
 from models_core.systems.kernels import Resources, wordnet_digest
@@ -21,8 +22,6 @@ from models_core.systems.training import FitOptions, fit
 from phrasebox.device import CPU
 from phrasebox.scoring import ranking
 from phrasebox.scoring.tiles import Scores
-
-FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -34,17 +33,6 @@ class CrossValidation:
     ranks: dict[RankDirection, NDArray[np.float64]]
     pool: NDArray[np.int64]
     remarks: tuple[str, ...] = ()
-
-
-def make_folds(images: int, number: int = FOLDS, *, seed: int = 0) -> list[NDArray[np.intp]]:
-    """Return the images of each fold, in ascending order. Raises ValueError for fewer than 3 folds."""
-    if not 3 <= number <= images:
-        raise ValueError(
-            f"{images} images in {number} folds; expected at least 3 folds (for training, selection and "
-            "testing) with an image in each"
-        )
-    order = np.random.default_rng(seed).permutation(images)
-    return [np.sort(order[fold::number]) for fold in range(number)]
 
 
 def cross_validate(

@@ -35,8 +35,8 @@ from models_core.systems.caption_reading import (
     written_words,
 )
 from models_core.systems.side_settings import CaptionForm
+from phrasebox.kernels.grams import Shares
 from phrasebox.kernels.idf import Document
-from phrasebox.kernels.intersection import Shares
 
 #: The index of the caption that represents an image if only one is used: published judgments are about this
 #: one.

@@ -3,16 +3,17 @@
 Source: Hodosh et al. 2013, sections 3.1 and 3.3 to 3.5.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from models_core.estimators.kcca.kcca import unit
 from models_core.estimators.nearest_neighbour import f1_similarity
@@ -26,15 +27,19 @@ from models_core.systems.caption_reading import CaptionWords, to_lists
 from models_core.systems.dataset import CountedWords, Features, Vectors
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_settings import PictureSettings, TextSettings
+from phrasebox import kernels
 from phrasebox.device import CPU
 from phrasebox.kernels.bag_of_words import BagOfWords
 from phrasebox.kernels.grams import FloatMatrix, powered
 from phrasebox.kernels.idf import Document, weights
-from phrasebox.kernels.intersection import Intersection
 from phrasebox.kernels.similarity import CUT_ALIGNMENT, CUT_DISTRIBUTIONAL, WordKernel, average, greater
-from phrasebox.kernels.tag_rank import TagRank
 from phrasebox.kernels.trigram import Trigram
-from phrasebox.kernels.trigram_similar import SimilarTrigram
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,7 @@ class F1:
 TEXT_KERNELS: dict[str, Callable[[TextSettings, Sequence[Document]], TextKernel]] = {
     "f1": lambda text, training: F1(training, text.weighting),
     "bag-of-words": lambda text, training: BagOfWords(training, weighting=text.weighting),
-    "tag-rank": lambda text, training: TagRank(training),
+    "tag-rank": lambda text, training: kernels.TagRank(training),
     "trigram": lambda text, training: Trigram(training, weighting=text.weighting),
 }
 
@@ -145,7 +150,7 @@ def text_kernel(
 ) -> TextKernel:
     """Return the kernel of the text's side; `similarity` is the result of `similarity_of`."""
     if similarity is not None:
-        return SimilarTrigram(training, similarity, weighting=text.weighting)
+        return kernels.SimilarTrigram(training, similarity, weighting=text.weighting)
     return TEXT_KERNELS[text.kernel](text, training)
 
 
@@ -164,7 +169,7 @@ def image_gram(image: PictureSettings, rows: Features, columns: Features, device
         return powered(unit(left) @ unit(right).T, image.power)
     if isinstance(rows, CountedWords) and isinstance(columns, CountedWords) and not image.of_vectors:
         levels = 2 if image.kernel == "pyramid" else 0
-        kernel = Intersection(levels=levels, power=image.power, device=device)
+        kernel = kernels.Intersection(levels=levels, power=image.power, device=device)
         left_shares = rows.shares(image.kernel)
         right_shares = left_shares if columns is rows else columns.shares(image.kernel)
         return kernel.gram(left_shares, right_shares)

@@ -3,12 +3,13 @@
 Settings are selected on held-out images with one caption each (Hodosh et al. 2013, section 4.1.3).
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from models_core.checkpoints import CHECKPOINTS, Checkpoints
 from models_core.estimators.base import (
@@ -32,6 +33,12 @@ from models_core.systems.side_settings import VectorSettings
 from models_core.systems.trained_system import SIDES, TrainedSystem
 from phrasebox.device import CPU, torch_on
 from phrasebox.kernels.idf import Document
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 #: With fewer training or held-out images there is nothing to correlate, or to select by.
 LEAST_TRAINING, LEAST_HELD_OUT = 10, 10

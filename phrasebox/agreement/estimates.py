@@ -14,12 +14,18 @@ Sources: Efron and Tibshirani 1993, chapters 8 and 13; Hesterberg 2015 (percenti
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtrit
 
 from phrasebox.errors import PhraseboxError
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import special
+else:
+    special = LazyModule("scipy.special")
 
 Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
@@ -122,8 +128,8 @@ def tails(level: float, clusters: int) -> tuple[float, float]:
     """
     if clusters < 2:
         return 0.0, 1.0
-    out = float(stdtrit(clusters - 1, (1 + level) / 2)) * (clusters / (clusters - 1)) ** 0.5
-    tail = float(ndtr(-out))
+    out = float(special.stdtrit(clusters - 1, (1 + level) / 2)) * (clusters / (clusters - 1)) ** 0.5
+    tail = float(special.ndtr(-out))
     return tail, 1 - tail
 
 

@@ -19,12 +19,17 @@ intervals of shares, and the factor of t).
 from collections.abc import Callable
 from math import sqrt
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from phrasebox.agreement.estimates import Estimate
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import special
+else:
+    special = LazyModule("scipy.special")
 
 #: Numbers of items, of any type.
 AnswerCounts = NDArray[Any]
@@ -78,7 +83,7 @@ def effective_number(hits: AnswerCounts, items: AnswerCounts, level: float = 0.9
     variance = clusters / (clusters - 1) * float(spread @ spread) / number**2
     effect = max(1.0, variance * number / (share * (1 - share)))
     upper = (1 + level) / 2
-    return number / effect * float(NormalDist().inv_cdf(upper) / stdtrit(clusters - 1, upper)) ** 2
+    return number / effect * float(NormalDist().inv_cdf(upper) / special.stdtrit(clusters - 1, upper)) ** 2
 
 
 def share_interval(hits: AnswerCounts, items: AnswerCounts, level: float = 0.95) -> tuple[float, float]:

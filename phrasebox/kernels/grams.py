@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatMatrix = NDArray[np.float64]
+#: Pixels' shares of one kind of words: shape (images, words), or (images, cells, words) for a pyramid.
+Shares = NDArray[np.floating]
 
 
 def normalised(gram: FloatMatrix, own_rows: FloatMatrix, own_columns: FloatMatrix) -> FloatMatrix:

@@ -28,13 +28,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from phrasebox.device import CPU, Torch, host, memory_of, torch_on
-from phrasebox.kernels.grams import FloatMatrix, mirror, powered
+from phrasebox.kernels.grams import FloatMatrix, Shares, mirror, powered
 from phrasebox.threads import for_each
 
 Singles = NDArray[np.float32]
-
-#: Pixels' shares of one kind of words: shape (images, words), or (images, cells, words) for a pyramid.
-Shares = NDArray[np.floating]
 
 #: The finest level of the paper's pyramids, 4 x 4 cells.
 _LEVELS = 2

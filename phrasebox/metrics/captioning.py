@@ -23,13 +23,18 @@ Conventions.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from phrasebox.lazy import LazyModule
 from phrasebox.metrics.overlap import Tokens, count_matrix, most_of_any, widened
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 _Candidates = Sequence[Tokens]
 References = Sequence[Sequence[Tokens]]

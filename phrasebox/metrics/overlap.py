@@ -16,17 +16,25 @@ numerator and denominator are.
 Source: Hodosh et al. 2013, section 4.2.2, eq. 28, and section 4.3.2 (BLEU_pre).
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from phrasebox.lazy import LazyModule
 from phrasebox.text.stems import stems
 from phrasebox.text.stopwords import STOP_WORDS
 from phrasebox.text.tokens import tokenise
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 #: Hyphens that join words: the keyboard's, and those of Unicode.
 _HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2014]")

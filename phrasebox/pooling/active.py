@@ -21,16 +21,25 @@ pairs to ask people about next, from their answers so far: it replays the order,
 first pairs that were not asked before. So it depends only on the answers, not on their order in time.
 """
 
+from __future__ import annotations
+
 import heapq
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from phrasebox.lazy import LazyModule
 from phrasebox.pooling.pools import ANNOTATION, BadPool, PairIds, PairPool, Shortlist, among
 from phrasebox.registry import Registry
+
+if TYPE_CHECKING:
+    from scipy import sparse, stats
+else:
+    sparse = LazyModule("scipy.sparse")
+    stats = LazyModule("scipy.stats")
 
 #: Yields pairs to ask about (their indices among the pairs to judge), and is sent whether each is relevant.
 _Order = Generator[PairIds, NDArray[np.bool_], None]
@@ -244,9 +253,7 @@ def tau_b(first: NDArray[np.float64], second: NDArray[np.float64], *, orderless:
     """Return Kendall's tau-b of two rankings; 0 if one has no order, `orderless` if neither has."""
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return orderless if np.ptp(first) == np.ptp(second) else 0.0
-    from scipy.stats import kendalltau  # takes a second to import, and few processes need it
-
-    return float(kendalltau(first, second).statistic)
+    return float(stats.kendalltau(first, second).statistic)
 
 
 def _laid_out(

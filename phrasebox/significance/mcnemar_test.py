@@ -11,12 +11,18 @@ Hodosh et al. 2013, section 4.2.1.
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from phrasebox.lazy import LazyModule
 from phrasebox.significance.pairing import paired
+
+if TYPE_CHECKING:
+    from scipy import stats
+else:
+    stats = LazyModule("scipy.stats")
 
 _Method = Literal["exact", "mid-p", "chi-square", "corrected"]
 
@@ -54,8 +60,6 @@ def _p(b: int, c: int, method: _Method) -> float:
     number, fewer = b + c, min(b, c)
     if not number:
         return 1.0
-    from scipy import stats  # takes a second to import, and few processes need it
-
     if method in ("chi-square", "corrected"):
         distance = max(abs(b - c) - (method == "corrected"), 0)
         return float(stats.chi2.sf(distance**2 / number, 1))

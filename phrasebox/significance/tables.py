@@ -9,12 +9,18 @@
 - Marks follow Hodosh et al. 2013: * for p <= 0.1, ** for p <= 0.05, *** for p <= 0.01.
 """
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from phrasebox.agreement.estimates import Estimate
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import stats
+else:
+    stats = LazyModule("scipy.stats")
 
 _MARKS: tuple[tuple[float, str], ...] = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
 
@@ -28,8 +34,6 @@ def spearman(first: ArrayLike, second: ArrayLike) -> Estimate:
     first_values, second_values, reason = _columns(first, second)
     if reason:
         return Estimate(None, len(first_values), reason)
-    from scipy import stats  # takes a second to import, and few processes need it
-
     return Estimate(float(stats.spearmanr(first_values, second_values).statistic), len(first_values))
 
 
@@ -42,8 +46,6 @@ def kendall(first: ArrayLike, second: ArrayLike, *, variant: Literal["b", "c"] =
     first_values, second_values, reason = _columns(first, second)
     if reason:
         return Estimate(None, len(first_values), reason)
-    from scipy import stats
-
     return Estimate(
         float(stats.kendalltau(first_values, second_values, variant=variant).statistic), len(first_values)
     )

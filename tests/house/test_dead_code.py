@@ -41,7 +41,7 @@ NAMED_BY_NOBODY = {
     "forward": "torch calls it",
     "reducer_override": "pickle calls it",
     **dict.fromkeys(
-        ("get_template_sources", "_get_session_from_db", "corpus_formats", "job_kinds"),
+        ("get_template_sources", "_get_session_from_db"),
         "Django calls it",
     ),
     **dict.fromkeys(("startElement", "endElement", "characters"), "the XML parser calls it"),

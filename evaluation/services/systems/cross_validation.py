@@ -32,8 +32,9 @@ from evaluation.services.systems.sources import (
 from evaluation.services.systems.training import Sources, background_of, examples_from, resources_of
 from evaluation.services.systems.training_requests import RECIPE_FILES, recipe_source
 from models_core.estimators.base import IMAGE_VIEW
+from models_core.folds import FOLDS
 from models_core.phase_cache import PhaseProgress, no_progress
-from models_core.systems.cross_validation import FOLDS, CrossValidation, cross_validate
+from models_core.systems.cross_validation import CrossValidation, cross_validate
 from models_core.systems.dataset import prepare
 from models_core.systems.kernels import check_resources
 from models_core.systems.recipe import BadRecipe, Recipe

@@ -10,8 +10,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import celery
 import numpy as np
-from celery import current_app, group
 from django.conf import settings
 from kombu.exceptions import OperationalError
 from numpy.typing import NDArray
@@ -76,7 +76,8 @@ def ask_for_help(folder: Path, helpers: int) -> None:
         return
     relative_path = folder.resolve().relative_to(Path(settings.DATA_DIR).resolve()).as_posix()
     try:
-        group(current_app.signature(ADD_UP, args=[relative_path]) for _ in range(helpers)).apply_async()
+        tasks = (celery.current_app.signature(ADD_UP, args=[relative_path]) for _ in range(helpers))
+        celery.group(tasks).apply_async()
     except OperationalError as error:
         _log.warning("no help with covariances: the broker cannot be reached (%s)", error)
 

@@ -10,14 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
 
 from models_core.estimators.base import Matrix, checked_numbers
 from models_core.estimators.kcca.problem import checked_kernel
 from models_core.estimators.kcca.spectrum import LEAST_EIGENVALUE, KernelView
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import linalg
+else:
+    linalg = LazyModule("scipy.linalg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ def approximate(columns: Columns, *, rank: int, tolerance: float = 1e-6, center:
     if not len(values):
         raise ValueError("a kernel has no eigenvalue above 0; expected items that differ from each other")
     # k(x, pivots) R_P^-T are a new item's coordinates; `turn` takes them to U diag(values).
-    back = solve_triangular(factor[chosen], rotation, lower=True, trans="T")
+    back = linalg.solve_triangular(factor[chosen], rotation, lower=True, trans="T")
     return KernelView(
         vectors=(factor - means) @ rotation / np.sqrt(values),
         values=values,

@@ -14,12 +14,21 @@ the diagonal are inverted once, so that solving uses products as well. A kernel 
 conditioned well enough for that.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.linalg import eigh
 
 from models_core.estimators.base import Matrix
 from models_core.estimators.kcca.spectrum import LEAST_SQUARED_CORRELATION, Solution
+from phrasebox.lazy import LazyModule
 from phrasebox.threads import cores, for_each, one_blas_thread, product
+
+if TYPE_CHECKING:
+    from scipy import linalg
+else:
+    linalg = LazyModule("scipy.linalg")
 
 _TILE = 256
 _ROWS = 1024  # of a tile column at a time: few enough to stay in the cache between product and difference
@@ -139,7 +148,9 @@ def _solve(first: _Side, second: _Side, pairs: int, dimensions: int, seed: int) 
             return Solution(np.empty(0), np.empty((pairs, 0)), np.empty((pairs, 0)))
         if full or size >= look:
             bounds = [max(0, size - dimensions), size - 1]
-            squares, vectors = eigh(compressed, subset_by_index=bounds, driver="evr", check_finite=False)
+            squares, vectors = linalg.eigh(
+                compressed, subset_by_index=bounds, driver="evr", check_finite=False
+            )
             retained = squares > LEAST_SQUARED_CORRELATION * squares[-1]
             # The newest rows show what the operator maps from a Ritz vector to outside the space.
             newest = vectors[size - turned.shape[1] :]

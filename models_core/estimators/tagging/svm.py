@@ -15,11 +15,10 @@ with squared hinges and a penalised bias), the momentum that of O'Donoghue and C
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, Matrix, State, View, checked_numbers
 from models_core.estimators.grids import Axis, Grid
@@ -32,6 +31,12 @@ from models_core.estimators.tagging.held_out import (
     tags_of,
 )
 from models_core.estimators.tagging.settings import TagSVMSettings
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import linalg
+else:
+    linalg = LazyModule("scipy.linalg")
 
 #: Number of tags whose classifiers are trained at a time.
 _TOGETHER = 512

@@ -16,12 +16,11 @@ Source: Gong et al. 2014, section 3.2, eq. 3 and 4; after Weston et al. 2011.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy import sparse
 
 from models_core.checked_fields import CheckedRecord
 from models_core.estimators.base import (
@@ -41,7 +40,15 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, Axis, Grid, GridPoint, GridSteps
-from models_core.estimators.wsabie.steps import walk_pairs
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    from models_core.estimators.wsabie import steps
+else:
+    sparse = LazyModule("scipy.sparse")
+    steps = LazyModule("models_core.estimators.wsabie.steps")
 
 #: Number of epochs between two evaluations on the held-out images.
 LOOK_EVERY = 10
@@ -205,7 +212,7 @@ class _Walk:
         """Make one pass over the pairs in a new order; return the mean loss of a pair."""
         order = self.order.permutation(len(self.pairs.image_of)).astype(np.int64)
         seed = np.uint64(self.order.integers(1, 2**63))
-        loss = walk_pairs(
+        loss = steps.walk_pairs(
             self.pairs.images,
             self.pairs.captions,
             self.pairs.image_of,

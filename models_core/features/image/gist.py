@@ -8,13 +8,22 @@ Source: Oliva and Torralba 2001, sections 3 and 4. The constants (frequencies 0.
 low-pass of 4 cycles, 0.2 added to the local contrast) are those of the authors' program, from memory.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
+
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import fft
+else:
+    fft = LazyModule("scipy.fft")
 
 #: Frequency of the finest filters in cycles per pixel, and the ratio between the frequencies of successive
 #: scales.

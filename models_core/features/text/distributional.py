@@ -9,13 +9,21 @@ reproduced. The similarity of two words is the cosine of their vectors.
 Source: Hodosh et al. 2013, section 3.5.3. Words and contexts appear at least 5 times.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from phrasebox.kernels.similarity import WordKernel
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 #: Minimum number of occurrences of a word.
 _LEAST = 5

@@ -20,17 +20,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from models_core.checked_fields import CheckedRecord
-from models_core.features.text.mixture_steps import LEAST_POSTERIOR
 from models_core.features.text.mixtures import WordMixture
+from phrasebox.lazy import LazyModule
 from phrasebox.threads import cores, for_each
+
+if TYPE_CHECKING:
+    from models_core.features.text import mixture_loops
+else:
+    mixture_loops = LazyModule("models_core.features.text.mixture_loops")
 
 FisherBlock = NDArray[np.float32]
 
@@ -164,7 +168,7 @@ class FisherVectors:
 
         def fill(start: int) -> None:
             part = slice(start, start + piece)
-            _add_gradients(
+            mixture_loops.add_gradients(
                 (vectors, posteriors, words), (begin[part], end[part]), shape, factors, how, out[part]
             )
 
@@ -191,54 +195,3 @@ def wordless(begin: ArrayLike, end: ArrayLike) -> int:
 def _double_array(vectors: NDArray[Any]) -> NDArray[Any]:
     """Return vectors in single or double precision, as compiled code needs."""
     return np.asarray(vectors, np.float64 if vectors.dtype == np.float64 else np.float32)
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract"})
-def _add_gradients(rows, places, shape, factors, how, out):  # type: ignore[no-untyped-def]
-    """Fill `out`, zeros of shape (phrases, 2 components dimensions), with the gradients of the components."""
-    vectors, posteriors, words = rows
-    begin, end = places
-    locations, inverse, laplacian = shape
-    power, normalised = how
-    components, dimensions = locations.shape
-    half = components * dimensions
-    touched = np.zeros(components, np.bool_)
-    for i in range(begin.shape[0]):
-        if begin[i] == end[i]:
-            continue
-        touched[:] = False
-        for at in range(begin[i], end[i]):
-            word = words[at]
-            row = vectors[word]
-            for k in range(components):
-                share = posteriors[word, k]
-                if share < LEAST_POSTERIOR:
-                    continue
-                touched[k] = True
-                location, slope, flat = locations[k], inverse[k], laplacian[k]
-                first = out[i, k * dimensions : (k + 1) * dimensions]
-                second = out[i, half + k * dimensions : half + (k + 1) * dimensions]
-                for d in range(dimensions):
-                    z = (row[d] - location[d]) * slope[d]
-                    first[d] += share * (np.sign(z) if flat[d] else z)
-                    second[d] += share * ((abs(z) if flat[d] else z * z) - 1)
-        squares = 0.0
-        for k in range(components):
-            if not touched[k]:
-                continue
-            for order in range(2):
-                start = order * half + k * dimensions
-                part, factor = out[i, start : start + dimensions], factors[order][k]
-                for d in range(dimensions):
-                    value = part[d] * factor[d] / (end[i] - begin[i])
-                    if power:
-                        value = np.copysign(np.sqrt(abs(value)), value)
-                    squares += value * value
-                    part[d] = value
-        if normalised and squares > 0:
-            length = 1 / np.sqrt(squares)
-            for k in range(components):
-                if touched[k]:
-                    for order in range(2):
-                        start = order * half + k * dimensions
-                        out[i, start : start + dimensions] *= length

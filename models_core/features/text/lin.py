@@ -12,15 +12,23 @@ In the word kernel, each word is the vector of its similarities to its own hyper
 Source: Lin 1998; Hodosh et al. 2013, section 3.5.2, after Bloehdorn et al. 2006.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import log
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from models_core.features.text.wordnet import WordNet
 from phrasebox.kernels.similarity import WordKernel
+from phrasebox.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 
 class Lin:

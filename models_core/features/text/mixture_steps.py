@@ -13,20 +13,23 @@ an edge. Otherwise its rank is off by at most about 1 / (bins * w_k), where w_k 
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from phrasebox.lazy import LazyModule
 from phrasebox.threads import for_each
+
+if TYPE_CHECKING:
+    from models_core.features.text import mixture_loops
+else:
+    mixture_loops = LazyModule("models_core.features.text.mixture_loops")
 
 Doubles = NDArray[np.float64]
 #: Kind of the components: Gaussians, Laplacians, or either in each dimension.
 Family = Literal["gaussian", "laplacian", "hybrid"]
 
-#: Posteriors below this count as 0; rounding hides them beside those that sum to 1.
-LEAST_POSTERIOR = 1e-15
 #: Number of rows, and of dimensions, that one thread processes at a time.
 _ROWS, _DIMENSIONS = 512, 32
 _LEAST_WEIGHT = 1e-12
@@ -75,7 +78,9 @@ class ComponentSums:
 
         def count(start: int) -> None:
             part = slice(start, start + _DIMENSIONS)
-            _count(columns[part], edges[part], posteriors, self.inside[part], self.inside_first[part])
+            mixture_loops.count_in_bins(
+                columns[part], edges[part], posteriors, self.inside[part], self.inside_first[part]
+            )
 
         for_each(count, range(0, len(columns), _DIMENSIONS))
 
@@ -112,7 +117,7 @@ def log_joint(rows: Doubles, parameters: MixtureParameters) -> Doubles:
             out += block @ shifted.T
             out -= (block**2 @ precision.T) / 2
         if any_laplacian:
-            _subtract_deviations(block, parameters.locations, slopes, out)
+            mixture_loops.subtract_deviations(block, parameters.locations, slopes, out)
 
     for_each(fill, range(0, len(rows), _ROWS))
     return joint
@@ -124,7 +129,7 @@ def posteriors_of(joint: Doubles) -> tuple[Doubles, Doubles]:
     shares = np.exp(joint - highest)
     total = shares.sum(axis=1, keepdims=True)
     shares /= total
-    shares[shares < LEAST_POSTERIOR] = 0
+    shares[shares < mixture_loops.LEAST_POSTERIOR] = 0
     return shares, (highest + np.log(total))[:, 0]
 
 
@@ -144,7 +149,7 @@ def new_parameters(
     laplacian = np.full(locations.shape, family == "laplacian")
     if sums.edges is not None:
         medians, deviations = np.empty_like(locations), np.empty_like(locations)
-        _best_edges(sums.edges, sums.inside, sums.inside_first, medians, deviations)
+        mixture_loops.best_edges(sums.edges, sums.inside, sums.inside_first, medians, deviations)
         deviations = np.maximum(deviations / mass, 0)
         lengths = np.maximum(deviations, least)
         if family == "hybrid":
@@ -161,61 +166,3 @@ def new_parameters(
         np.where(empty, before.scales, scales),
         np.where(empty, before.laplacian, laplacian),
     )
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "nnan", "nsz"})
-def _subtract_deviations(rows, locations, slopes, out):  # type: ignore[no-untyped-def]
-    """Subtract from out[n, k] the sum over d of |rows[n, d] - locations[k, d]| slopes[k, d]."""
-    for n in range(rows.shape[0]):
-        row = rows[n]
-        for k in range(locations.shape[0]):
-            location, slope = locations[k], slopes[k]
-            total = 0.0
-            for d in range(row.shape[0]):
-                total += abs(row[d] - location[d]) * slope[d]
-            out[n, k] -= total
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def _count(columns, edges, posteriors, inside, inside_first):  # type: ignore[no-untyped-def]
-    """Add posteriors, and posteriors times values, to the bins of the values.
-
-    `columns` has shape (dimensions, rows). Bin j contains the values from edge j - 1 to below edge j.
-    """
-    for d in range(columns.shape[0]):
-        edge, column, sums, first_sums = edges[d], columns[d], inside[d], inside_first[d]
-        for n in range(column.shape[0]):
-            value, low, left = column[n], 0, edge.shape[0]
-            # A binary search without a branch, which the processor would mispredict half of the time.
-            while left > 0:
-                half = (left + 1) // 2
-                low += half if edge[low + half - 1] <= value else 0
-                left -= half
-            total, first, shares = sums[low], first_sums[low], posteriors[n]
-            for k in range(shares.shape[0]):
-                total[k] += shares[k]
-                first[k] += shares[k] * value
-
-
-@njit(nogil=True, cache=True)
-def _best_edges(edges, inside, inside_first, medians, deviations):  # type: ignore[no-untyped-def]
-    """Set, for each component and dimension, the edge with the smallest sum of p |x - edge|, and that sum."""
-    dimensions, bins, components = inside.shape
-    for d in range(dimensions):
-        mass, first = np.zeros(components), np.zeros(components)
-        for j in range(bins):
-            for k in range(components):
-                mass[k] += inside[d, j, k]
-                first[k] += inside_first[d, j, k]
-        below, below_first = np.zeros(components), np.zeros(components)
-        for k in range(components):
-            deviations[k, d] = np.inf
-        for j in range(bins - 1):
-            edge = edges[d, j]
-            for k in range(components):
-                below[k] += inside[d, j, k]
-                below_first[k] += inside_first[d, j, k]
-                cost = edge * (2 * below[k] - mass[k]) - 2 * below_first[k] + first[k]
-                if cost < deviations[k, d]:
-                    deviations[k, d] = cost
-                    medians[k, d] = edge

@@ -7,9 +7,10 @@ import shutil
 import numpy as np
 import pytest
 
+from models_core.folds import make_folds
 from models_core.phase_cache import PhaseCache
 from models_core.systems import cross_validation
-from models_core.systems.cross_validation import cross_validate, make_folds
+from models_core.systems.cross_validation import cross_validate
 from models_core.systems.kernels import Resources
 from models_core.systems.side_settings import PictureSettings
 from models_core.systems.table11 import TABLE_11
