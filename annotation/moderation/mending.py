@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Annotated
 
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import Field
@@ -46,6 +47,8 @@ _PHRASE = re.compile(r"([0-9]{1,5}):([0-9]{1,5})-([0-9]{1,5})(?:=([a-z/]+))?(?:@
 #: Number of images on which the forecast of a rule is based, and of rehearsals in all.
 SAMPLED_IMAGES = 40
 _REHEARSALS = 40
+#: Number of kinds of change that a preview has.
+_SHOWN_CHANGES = 50
 #: Number of images that are read at a time.
 _TOGETHER = 500
 
@@ -395,11 +398,15 @@ class _Forecast:
         """Count the phrases of an image that a mend changes."""
         before = {mention.id: mention for mention in mentions}
         after = {mention.id: mention for mention in mended(mentions, [change])}
-        gone = [before[name] for name in before if before[name] != after.get(name)]
-        new = [after[name] for name in after if after[name] != before.get(name)]
-        self.removed += len(gone)
-        self.added += len(new)
-        self.phrases[" + ".join(map(_in_words, gone)), " + ".join(map(_in_words, new))] += 1
+        for name in before.keys() & after.keys():
+            if before[name] != after[name]:
+                self.phrases[_in_words(before[name]), _in_words(after[name])] += 1
+                self.removed, self.added = self.removed + 1, self.added + 1
+        gone = [before[name] for name in before if name not in after]
+        new = [after[name] for name in after if name not in before]
+        if gone or new:
+            self.phrases[" + ".join(map(_in_words, gone)), " + ".join(map(_in_words, new))] += 1
+        self.removed, self.added = self.removed + len(gone), self.added + len(new)
 
     def preview(self, images: int) -> MendPreview:
         """Return the sums, scaled to this number of images."""
@@ -420,11 +427,15 @@ class _Forecast:
             added=self.added,
             superseded=round(self.superseded * scale),
             opened={kind: round(number * scale) for kind, number in self.opened.items()},
-            answers={kind: round(number * scale) for kind, number in self.answers.items() if number},
+            answers={kind: n for kind, number in self.answers.items() if (n := round(number * scale))},
             cost=amount_text(rounded_amount(round(micros), so_far.currency), so_far.currency),
             currency=so_far.currency,
-            phrases=tuple((*words, number) for words, number in self.phrases.most_common(50)),
+            phrases=tuple((*words, number) for words, number in _most_frequent(self.phrases)),
         )
+
+
+def _most_frequent(phrases: Counter[tuple[str, str]]) -> list[tuple[tuple[str, str], int]]:
+    return sorted(phrases.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN_CHANGES]
 
 
 def _in_words(mention: Mention) -> str:
@@ -436,6 +447,10 @@ def _changed_by(campaign: Campaign, rule: PhraseRule) -> Iterator[tuple[OpenImag
     """Yield the open images of a campaign that a rule changes, with the change."""
     rows = OpenImage.objects.filter(campaign=campaign).select_related("image").order_by("pk")
     rows = rows.only("pk", "mentions", "image__key", "questions")
+    word = max(rule.words, key=len)
+    if word.isascii():  # SQLite ignores the case of these letters only
+        holds = Q(text__icontains=word) | Q(tokens__icontains=word)
+        rows = rows.filter(Exists(Caption.objects.filter(holds, image=OuterRef("image"))))
     after = 0
     while page := list(rows.filter(pk__gt=after)[:_TOGETHER]):
         captions = _captions(page)

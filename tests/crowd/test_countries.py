@@ -79,7 +79,7 @@ def test_nobody_gets_a_task_without_the_country(work: World) -> None:
 
 def test_a_platform_says_where_it_sends_people_from(work: World, settings: Any) -> None:
     settings.PROLIFIC_JWKS = platform.KEY_SET
-    about = {"provider": "prolific", "external_id": platform.STUDY, "answers_required": 2}
+    about: dict[str, Any] = {"provider": "prolific", "external_id": platform.STUDY, "answers_required": 2}
     platform_visits.save_study(campaign=work.campaign, country="US", **about)
     client = come(ANN)
     assert Identity.objects.get(account=account_in(client)).country == "US"
