@@ -135,7 +135,13 @@ def check_layer_name(name: str) -> None:
 def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
     """Write the rows of some images, checked before; call within a transaction."""
     LayerImage.objects.bulk_create(
-        LayerImage(layer_id=layer.pk, image_id=share.image, version=share.version) for share in shares
+        LayerImage(
+            layer_id=layer.pk,
+            image_id=share.image,
+            version=share.version,
+            unrelated=list(share.record.unrelated),
+        )
+        for share in shares
     )
     chains = Chain.objects.bulk_create(row for share in shares for row in _chains(layer, share))
     chain_ids = {(row.image_id, row.key): row.pk for row in chains}

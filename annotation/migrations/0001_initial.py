@@ -390,6 +390,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('version', models.PositiveIntegerField(db_default=0, default=0, help_text="Of the campaign's image that it shows; 0 of an import")),
+                ('unrelated', models.JSONField(blank=True, default=list)),
                 ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.image')),
                 ('layer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='covers', to='annotation.layer')),
             ],
@@ -438,6 +439,7 @@ class Migration(migrations.Migration):
                 ('position', models.PositiveIntegerField(help_text='Lower ones are asked about first')),
                 ('priority', models.SmallIntegerField(db_default=0, default=0, help_text='Higher goes first')),
                 ('mentions', models.JSONField(default=list)),
+                ('opened_mentions', models.JSONField(blank=True, null=True)),
                 ('questions', models.JSONField(blank=True, default=list)),
                 ('settings', models.JSONField(default=dict, help_text="The protocol's settings when it was opened")),
                 ('settings_version', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='Of the campaign, when it was opened')),

@@ -45,7 +45,8 @@ class LayerImage(models.Model):
 
     It distinguishes a covered image without mentions from one that is not covered: the first counts in the
     layer's figures, the second does not. `version` is the `OpenImage.version` from which a campaign's part
-    was written.
+    was written. `unrelated` are the numbers of captions that do not describe the picture, as its reviewers
+    said.
     """
 
     layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="covers", db_index=False)
@@ -53,6 +54,7 @@ class LayerImage(models.Model):
     version = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Of the campaign's image that it shows; 0 of an import"
     )
+    unrelated = models.JSONField(default=list, blank=True)
 
     class Meta:
         constraints = [

@@ -19,14 +19,16 @@ from annotation.models.work import Campaign
 
 
 class OpenImage(models.Model):
-    """An image in a campaign: its frozen mentions, and the state of its fold.
+    """An image in a campaign: its mentions, and the state of its fold.
 
-    `mentions` is a list of [caption, start, end, [token, ...], [category, ...]]; `questions`, in a campaign
-    with counted questions, a list of [kind, key, answers needed]. `state` is what `refold_image` last wrote,
-    for the next difference: open questions, chains, moves. `answers` and `chain_stages` repeat counts of it,
-    for figures of a whole campaign. `version` increases with every refold, `rulings_version` with every
-    ruling. `layer_behind`: the campaign's layer is outdated for the image. No index contains a column that
-    every refold changes, so that PostgreSQL writes a refold without touching any.
+    `mentions` is a list of [caption, start, end, [token, ...], [category, ...]], to which a reviewer may add
+    the noun; `opened_mentions` has those with which the image was opened, if rulings changed them.
+    `questions` is, in a campaign with counted questions, a list of [kind, key, answers needed]. `state` is
+    what `refold_image` last wrote, for the next difference: open questions, chains, moves. `answers` and
+    `chain_stages` repeat counts of it, for figures of a whole campaign. `version` increases with every
+    refold, `rulings_version` with every ruling. `layer_behind`: the campaign's layer is outdated for the
+    image. No index contains a column that every refold changes, so that PostgreSQL writes a refold without
+    touching any.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="images", db_index=False)
@@ -34,6 +36,7 @@ class OpenImage(models.Model):
     position = models.PositiveIntegerField(help_text="Lower ones are asked about first")
     priority = models.SmallIntegerField(default=0, db_default=0, help_text="Higher goes first")
     mentions = models.JSONField(default=list)
+    opened_mentions = models.JSONField(null=True, blank=True)
     questions = models.JSONField(default=list, blank=True)
     settings = models.JSONField(default=dict, help_text="The protocol's settings when it was opened")
     settings_version = models.PositiveSmallIntegerField(
@@ -96,7 +99,8 @@ class Task(models.Model):
     A chain's question is one task. `rank` orders tasks, lowest first: by priority, then the image's order.
     `role` is that of its next lease: a vote, or a double check after the votes. `drawn_share`: the question
     was drawn for agreement (`annotation.protocol.double_checks`) with this probability; None if it was not.
-    `barred` is the one worker who may not judge it without having leased it: the drawer.
+    `barred` is the one worker who may not judge it without having leased it: the drawer, or the writer of a
+    caption.
     """
 
     OPEN = "open"

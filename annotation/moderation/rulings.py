@@ -7,27 +7,41 @@ without it; nothing is ever deleted.
 
 To undo a merge, rule that the two merged chains are kept apart.
 
+Rulings on phrases and captions change the image's mentions (`protocol.rulings.mended`): what rests on a
+changed phrase is asked again, all other answers count as before.
+
 Control items that a ruling contradicts are retired with it.
 
 Locks: the campaign, then the image, before its rulings are read.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from django.db.models import F
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.models import Account, Campaign, Control, Flag, Image, OpenImage
+from annotation.models import Account, Campaign, Caption, Control, Flag, Image, OpenImage
 from annotation.models import Ruling as Row
 from annotation.moderation import control_items
 from annotation.protocol.boxes import REVIEW
-from annotation.protocol.contents import corners, mention_from, ruling_json
-from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
+from annotation.protocol.contents import corners, mention_from, mention_json, ruling_from, ruling_json
+from annotation.protocol.rulings import (
+    Boxes,
+    Closure,
+    KeepApart,
+    Partition,
+    Phrases,
+    Resume,
+    Ruling,
+    UnrelatedCaption,
+    mended,
+)
 from annotation.protocol.state import LINKING, ImageState
-from annotation.protocol.terms import Box, mention_id
+from annotation.protocol.terms import Box, Mention, mention_id
 from annotation.queue import image_state
 from phrasebox.errors import PhraseboxError
 
@@ -65,13 +79,13 @@ def make_ruling(
     """
     with database.writing():
         control_items.lock_campaigns(OpenImage.objects.filter(pk=image).values_list("campaign", flat=True))
-        row = _locked(image)
+        row = locked_for_ruling(image)
         chains = {frozenset(chain["m"]): chain["s"] for chain in row.state["chains"]}
         if any(frozenset(chain) not in chains for chain in seen):
             raise Changed(_("The image has changed in the meantime: look at it again, then decide."))
         _check(row, ruling, chains)
         created = Row.objects.create(image=row, content=ruling_json(ruling), comment=comment, made_by=actor)
-        state = _folded(row)
+        state = _folded(row, ruling)
         record(
             actor=actor,
             act="rule",
@@ -94,13 +108,13 @@ def withdraw_ruling(*, campaign: Campaign, ruling: int, actor: Account | None = 
                 % {"id": ruling, "campaign": campaign.name}
             )
         control_items.lock_campaigns([campaign.pk])
-        row = _locked(of)
+        row = locked_for_ruling(of)
         ruling_row = Row.objects.get(pk=ruling)
         if ruling_row.withdrawn_at is not None:
             raise CannotRule(_("Ruling %(id)s is already withdrawn.") % {"id": ruling})
         ruling_row.withdrawn_by, ruling_row.withdrawn_at = actor, database.now()
         ruling_row.save(update_fields=["withdrawn_by", "withdrawn_at"])
-        state = _folded(row)
+        state = _folded(row, ruling_from(ruling_row.content))
         record(actor=actor, act="withdraw_ruling", campaign=campaign, image=row.image.key, ruling=ruling)
         retired = control_items.retire_contradicted_items([row.pk], actor=actor)
     return Ruled(ruling_row, state, retired)
@@ -121,16 +135,67 @@ def resolve_flag(*, campaign: Campaign, flag: int, actor: Account | None = None)
     return bool(news)
 
 
-def _locked(image: int) -> OpenImage:
+def locked_for_ruling(image: int) -> OpenImage:
     """Return the open image, its row locked until the transaction ends."""
     images = OpenImage.objects.select_related("campaign", "image")
     return images.select_for_update(no_key=True, of=("self",)).get(pk=image)
 
 
-def _folded(row: OpenImage) -> ImageState:
-    """Fold the image with the rulings in force."""
+def _folded(row: OpenImage, changed: Ruling) -> ImageState:
+    """Fold the image with the rulings in force, of which one is new or was withdrawn."""
+    mends = isinstance(changed, Phrases | UnrelatedCaption)
+    if mends:
+        _store_mentions(row)
     OpenImage.objects.filter(pk=row.pk).update(rulings_version=F("rulings_version") + 1)
-    return image_state.refold_image(row.pk)
+    state = image_state.refold_image(row.pk)
+    if mends and state.questions and row.complete and row.campaign.state == Campaign.CLOSED:
+        raise CannotRule(
+            _("The campaign is closed, so workers cannot be asked what follows from these phrases.")
+        )
+    return state
+
+
+def rulings_in_force(row: OpenImage) -> list[Ruling]:
+    """Return the rulings on an image that are not withdrawn, in order."""
+    stored = row.rulings.filter(withdrawn_at=None).order_by("pk").values_list("content", flat=True)
+    return [ruling_from(content) for content in stored]
+
+
+def opened_mentions(row: OpenImage) -> list[Mention]:
+    """Return the mentions with which an image was opened."""
+    stored = row.mentions if row.opened_mentions is None else row.opened_mentions
+    return [mention_from(fields) for fields in stored]
+
+
+def _store_mentions(row: OpenImage) -> None:
+    """Store the mentions after the rulings in force."""
+    opened = opened_mentions(row)
+    mentions = mended(opened, rulings_in_force(row))
+    check_apart(mentions, opened)
+    OpenImage.objects.filter(pk=row.pk).update(
+        mentions=[mention_json(mention) for mention in mentions],
+        opened_mentions=[mention_json(mention) for mention in opened],
+    )
+
+
+def check_apart(mentions: Sequence[Mention], opened: Collection[Mention]) -> None:
+    """Raise CannotRule if two mentions, in caption order, share words and the image was not opened so."""
+    before = {mention.id for mention in opened}
+    for first, second in pairwise(mentions):
+        shared = first.caption == second.caption and second.start < first.end
+        if shared and not before.issuperset((first.id, second.id)):
+            raise CannotRule(
+                _(
+                    "“%(first)s” (%(first_id)s) and “%(second)s” (%(second_id)s) would have a word in "
+                    "common: remove one of them first."
+                )
+                % {
+                    "first": first.text,
+                    "first_id": first.id,
+                    "second": second.text,
+                    "second_id": second.id,
+                }
+            )
 
 
 def _check(row: OpenImage, ruling: Ruling, chains: Mapping[frozenset[str], str]) -> None:
@@ -152,6 +217,8 @@ def _check(row: OpenImage, ruling: Ruling, chains: Mapping[frozenset[str], str])
             _check_boxes(row.image, boxes)
         case Closure(mentions):
             _check_chain(mentions, chains)
+        case Phrases() | UnrelatedCaption():
+            check_mend(row, ruling)
         case Resume(mentions):
             _check_chain(mentions, chains)
             if chains[frozenset(mentions)] != REVIEW and not _closed_by_ruling(row, mentions):
@@ -177,6 +244,10 @@ def _named(ruling: Ruling) -> list[str]:
             return [name for group in groups for name in group]
         case KeepApart(a, b):
             return [a, b]
+        case Phrases(removed):
+            return list(removed)
+        case UnrelatedCaption():
+            return []
         case _:
             return list(ruling.mentions)
 
@@ -193,6 +264,51 @@ def _check_mentions(row: OpenImage, named: Sequence[str]) -> None:
                     "known": ", ".join(mention_from(m).id for m in row.mentions) or _("none"),
                 }
             )
+
+
+def check_mend(row: OpenImage, ruling: Ruling) -> None:
+    """Raise CannotRule unless a ruling on phrases or captions is valid for the image and changes it."""
+    _check_mentions(row, _named(ruling))
+    if isinstance(ruling, UnrelatedCaption):
+        _check_caption(row, ruling.caption)
+        if ruling in rulings_in_force(row):
+            raise CannotRule(_("This caption is marked as not describing the picture already."))
+    elif isinstance(ruling, Phrases):
+        _check_added(row, ruling.added)
+        mentions = tuple(map(mention_from, row.mentions))
+        if set(mended(mentions, [ruling])) == set(mentions):
+            raise CannotRule(_("These phrases are there already: nothing would change."))
+
+
+def _check_added(row: OpenImage, added: Iterable[Mention]) -> None:
+    """Raise CannotRule unless these are words of the image's captions, and their categories exist."""
+    for mention in added:
+        words = _check_caption(row, mention.caption).words
+        if tuple(words[mention.start : mention.end]) != mention.tokens:
+            raise CannotRule(
+                _("Caption %(number)d has %(n)d words: %(name)s is no phrase of it.")
+                % {"number": mention.caption + 1, "n": len(words), "name": mention.id}
+            )
+        if UnrelatedCaption(mention.caption) in rulings_in_force(row):
+            raise CannotRule(
+                _(
+                    "Caption %(number)d is marked as not describing the picture, so nobody is asked about "
+                    "its phrases: withdraw that ruling first."
+                )
+                % {"number": mention.caption + 1}
+            )
+
+
+def _check_caption(row: OpenImage, number: int) -> Caption:
+    """Return a caption (from 0). Raises CannotRule if there is none, or nobody is asked about phrases."""
+    if row.questions:
+        raise CannotRule(_("This campaign does not ask about phrases."))
+    caption = Caption.objects.filter(image=row.image_id, number=number).first()
+    if caption is None:
+        raise CannotRule(
+            _("Image %(image)s has no caption %(n)d.") % {"image": row.image.key, "n": number + 1}
+        )
+    return caption
 
 
 def _check_chain(mentions: Sequence[str], chains: Mapping[frozenset[str], str]) -> None:

@@ -6,8 +6,9 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import CommandLine, FormPage, Has, Pages, Rest, register
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.moderation import answer_reviews, reviewing
+from annotation.moderation import answer_reviews, mending, reviewing
 from annotation.moderation.answer_reviews import ReviewedAnswers
+from annotation.moderation.mending import MendedImage, MendedImages, MendPreview
 from annotation.moderation.reviewing import ReviewedImage, RuledImage
 from annotation.selectors import answer_list
 
@@ -105,6 +106,39 @@ def reviewed_message(result: ReviewedAnswers) -> str:
     return message
 
 
+def preview_text(result: MendPreview) -> str:
+    """Return what a mend changes, what it asks again, and what that costs."""
+    lines = [f"{result.images} images; phrases: {result.removed} before, {result.added} after"]
+    lines += [f"  {before or '-'} -> {after or '-'}: {number}" for before, after, number in result.phrases]
+    lines.append(f"{result.superseded} answers will no longer count; they stay stored and paid")
+    opened = ", ".join(f"{number} {kind}" for kind, number in result.opened.items()) or "none"
+    lines.append(f"questions that open at once: {opened}")
+    answers = sum(result.answers.values())
+    kinds = ", ".join(f"{number:+d} {kind}" for kind, number in result.answers.items()) or "none"
+    lines.append(f"forecast: {answers:+d} answers ({kinds}), {result.cost} {result.currency}")
+    if result.sampled < result.images:
+        lines.append(f"the forecast is that of {result.sampled} of these images, for all of them")
+    return "\n".join(lines)
+
+
+def mended_text(result: MendedImage) -> str:
+    """Return the rulings that changed an image's phrases, and the consequences."""
+    numbers = ", ".join(map(str, result.rulings))
+    lines = [f"phrases of image {result.image} changed (rulings {numbers})"]
+    lines.append(f"{result.questions} questions are open, {result.waiting} chains wait")
+    lines += [f"control item retired, because it contradicts the ruling: {item}" for item in result.retired]
+    return "\n".join(lines)
+
+
+def rule_applied_text(result: MendedImages) -> str:
+    """Return how many images and phrases a rule changed, and where it could not be applied."""
+    lines = [f"{result.phrases} phrases of {result.images} images changed"]
+    if result.retired:
+        lines.append(f"{result.retired} control items retired, because they contradict the rulings")
+    lines += [f"image {image} skipped: {reason}" for image, reason in result.skipped.items()]
+    return "\n".join(lines)
+
+
 _ON_CAMPAIGN = Has((REVIEWER, RESEARCHER), on="campaign")
 _TAG = "reviewing"
 _CAMPAIGN = "campaigns/<slug:campaign>"
@@ -149,6 +183,48 @@ register(
     rest=Rest("DELETE", f"{_CAMPAIGN}/review/rulings/<int:ruling>", _TAG),
     command=CommandLine(text=ruling_withdrawn_text),
     page=FormPage(done=withdrawn_message),
+)
+register(
+    title=_("Preview a change of an image's phrases"),
+    permission=_ON_CAMPAIGN,
+    run=mending.preview_mend,
+    rest=Rest("GET", f"{_IMAGE}/phrases", _TAG, route="reviewed_phrases"),
+    command=CommandLine(text=preview_text),
+)
+register(
+    title=_("Change an image's phrases"),
+    permission=_ON_CAMPAIGN,
+    run=mending.mend_phrases,
+    rest=Rest(
+        "POST",
+        f"{_IMAGE}/phrases",
+        _TAG,
+        route="reviewed_phrases",
+        example={"remove": ["0:0-2"], "add": ["0:1-2=people"]},
+    ),
+    command=CommandLine(text=mended_text),
+)
+register(
+    title=_("Preview a rule on phrases"),
+    permission=_ON_CAMPAIGN,
+    run=mending.preview_phrase_rule,
+    rest=Rest("GET", f"{_CAMPAIGN}/phrase-rules", _TAG, route="phrase_rules"),
+    command=CommandLine(positional=("campaign", "words"), text=preview_text),
+)
+register(
+    title=_("Apply a rule to phrases"),
+    permission=_ON_CAMPAIGN,
+    run=mending.apply_phrase_rule,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        f"{_CAMPAIGN}/phrase-rules",
+        _TAG,
+        route="phrase_rules",
+        example={"words": "golf club", "act": "categorise", "categories": ["other"]},
+    ),
+    command=CommandLine(positional=("campaign", "words"), text=rule_applied_text),
+    page=FormPage(started=_("The phrases are being changed.")),
 )
 register(
     title=_("List reported problems"),

@@ -8,7 +8,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annotation.protocol.questions import Question
-from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
+from annotation.protocol.rulings import (
+    Boxes,
+    Closure,
+    KeepApart,
+    Partition,
+    Phrases,
+    Resume,
+    Ruling,
+    UnrelatedCaption,
+)
 from annotation.protocol.terms import Box, Mention
 from phrasebox.errors import PhraseboxError
 
@@ -56,14 +65,15 @@ def question_from(
 
 
 def mention_json(mention: Mention) -> list[Any]:
-    """Return [caption, start, end, [token, ...], [category, ...]]."""
-    return [mention.caption, mention.start, mention.end, list(mention.tokens), list(mention.categories)]
+    """Return [caption, start, end, [token, ...], [category, ...]], and the noun if a reviewer said which."""
+    fields = [mention.caption, mention.start, mention.end, list(mention.tokens), list(mention.categories)]
+    return [*fields, mention.noun] if mention.noun else fields
 
 
 def mention_from(fields: Sequence[Any]) -> Mention:
     """Return the mention from `mention_json`."""
-    caption, start, end, tokens, categories = fields
-    return Mention(caption, start, end, tuple(tokens), tuple(categories))
+    caption, start, end, tokens, categories, *noun = fields
+    return Mention(caption, start, end, tuple(tokens), tuple(categories), *noun)
 
 
 def ruling_json(ruling: Ruling) -> dict[str, Any]:
@@ -79,6 +89,10 @@ def ruling_json(ruling: Ruling) -> dict[str, Any]:
             return {"kind": "closure", "mentions": list(mentions), "as": kind}
         case Resume(mentions):
             return {"kind": "resume", "mentions": list(mentions)}
+        case Phrases(removed, added):
+            return {"kind": "phrases", "removed": list(removed), "added": [*map(mention_json, added)]}
+        case UnrelatedCaption(caption):
+            return {"kind": "unrelated", "caption": caption}
 
 
 def ruling_from(fields: Mapping[str, Any]) -> Ruling:
@@ -95,9 +109,14 @@ def ruling_from(fields: Mapping[str, Any]) -> Ruling:
                 return Closure(tuple(map(str, fields["mentions"])), str(fields["as"]))
             case "resume":
                 return Resume(tuple(map(str, fields["mentions"])))
+            case "phrases":
+                return Phrases(tuple(map(str, fields["removed"])), tuple(map(mention_from, fields["added"])))
+            case "unrelated":
+                return UnrelatedCaption(int(fields["caption"]))
             case unknown:
                 raise InvalidContent(
-                    f"unknown ruling {unknown!r}; known: boxes, closure, keep_apart, partition, resume"
+                    f"unknown ruling {unknown!r}; known: boxes, closure, keep_apart, partition, phrases, "
+                    "resume, unrelated"
                 )
     except KeyError as error:
         raise InvalidContent(f"a ruling lacks {error}") from error

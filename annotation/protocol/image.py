@@ -25,7 +25,7 @@ from annotation.protocol.merging import Merged, merge_layer
 from annotation.protocol.questions import Judgment, Question
 from annotation.protocol.reading import NOBODY, Reading, sort_votes_by_key
 from annotation.protocol.redundancy import AgreeingVotes, FirstVote, VoteRule, majority_rule
-from annotation.protocol.rulings import Boxes, Closure, Ruling, Rulings
+from annotation.protocol.rulings import Boxes, Closure, Ruling, Rulings, mended
 from annotation.protocol.state import (
     BOXES_NEVER,
     LINKING,
@@ -85,6 +85,7 @@ def votes_when_back(kind: str, settings: ImageSettings) -> int:
 class Fold:
     """The fold of one image; `fold(judgments)` may be called any number of times.
 
+    `mentions` are those with which the image was opened; its attribute has them after the rulings on phrases.
     Raises ValueError if two mentions have the same span.
     """
 
@@ -94,11 +95,13 @@ class Fold:
         settings: ImageSettings | None = None,
         rulings: Iterable[Ruling] = (),
     ) -> None:
-        self.mentions = tuple(sorted(mentions, key=lambda m: m.span))
-        if len({m.id for m in self.mentions}) < len(self.mentions):
+        if len({m.id for m in mentions}) < len(mentions):
             raise ValueError("two mentions of this image have the same span")
+        in_force = tuple(rulings)
+        self.mentions = mended(mentions, in_force)
+        self._ids = frozenset(mention.id for mention in self.mentions)
         self.settings = settings if settings is not None else ImageSettings()
-        self.rulings = Rulings.of(rulings, self.mentions)
+        self.rulings = Rulings.of(in_force, self.mentions)
         self.lanes = lanes(self.mentions, self.rulings.joined())
         saving = self.settings.saving
         if saving.fullest_caption_first:
@@ -110,6 +113,10 @@ class Fold:
 
     def __call__(self, judgments: Iterable[Judgment]) -> ImageState:
         return self.state_after(sort_votes_by_key(judgments))
+
+    def knows(self, mentions: Iterable[str]) -> bool:
+        """Whether all of these are mentions of the image, and not removed by a ruling."""
+        return self._ids.issuperset(mentions)
 
     def state_after(self, reading: Reading) -> ImageState:
         """Return the state after the votes of `reading`, none of which was read yet."""
@@ -134,7 +141,12 @@ class Fold:
                 distinct=self.rulings.pairs_apart(named, unmergeable=False),
             )
         return ImageState(
-            tuple(chains), tuple(reading.questions), (*superseded, *reading.skipped), result, merged
+            tuple(chains),
+            tuple(reading.questions),
+            (*superseded, *reading.skipped),
+            replace(result, unrelated=self.rulings.unrelated) if result is not None else None,
+            merged,
+            self.rulings.unrelated,
         )
 
     def _lane(self, lane: list[Mention], reading: Reading) -> list[ChainState]:

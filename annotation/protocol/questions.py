@@ -165,6 +165,16 @@ def judged_box(key: str) -> tuple[str, str]:
     return drawing, pending
 
 
+def mentions_in(key: str, drawings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the mentions that a question of the chain shows. `drawings` are keys by the name of a judgment:
+    the question about a box's quality shows what its drawing did; none if that is unknown."""
+    kind, first, *rest = key.split("|")
+    about = kinds.kind_of(kind)
+    if about.judges:
+        return mentions_in(drawings[first], {}) if first in drawings else ()
+    return (first, *rest[:1]) if about.mentions == (2, 2) else tuple(first.split())
+
+
 def corners_in_key(*corners: int) -> str:
     """Return left, top, right and bottom of a box in the form of keys."""
     return ",".join(map(str, corners))

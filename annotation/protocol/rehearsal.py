@@ -78,20 +78,33 @@ def answers_for(
     number is added.
     """
     image, size, layer = gold
-    truth = Truth(layer, image=image, size=size)
-    fold = Fold(layer.mentions, settings)
-    crowd = crowd_size(QUESTIONS, CampaignSettings(protocol=settings))
+    return rehearse(
+        Fold(layer.mentions, settings), Truth(layer, image=image, size=size), seed=seed, share=share
+    )
+
+
+def rehearse(
+    fold: Fold,
+    truth: Truth,
+    *,
+    earlier: Iterable[Judgment] = (),
+    seed: int,
+    share: Callable[[str], float] = lambda kind: 0.0,
+) -> dict[str, float]:
+    """Return what `answers_for` does, for an image about which people answered before, by their `earlier`
+    answers."""
+    crowd = crowd_size(QUESTIONS, CampaignSettings(protocol=fold.settings))
     people = [f"person-{number}" for number in range(crowd.enough)]
-    judgments: list[Judgment] = []
+    judgments = list(earlier)
     answer_counts: Counter[str] = Counter()  # by key
     for _ in range(_ROUNDS):
         before = len(judgments)
         for question in fold(judgments).questions:
             free = [name for name in people if name not in question.barred][: question.needed]
             for name in free:
-                rng = SeededRng(seed, name, image, question.key)
+                rng = SeededRng(seed, name, truth.image, question.key)
                 answer, box = erring(question, truth, rng, error=SLIPS, jitter=SLACK)
-                judgments.append(Judgment(f"{len(judgments)}", question.key, name, answer, box))
+                judgments.append(Judgment(f"to come {len(judgments)}", question.key, name, answer, box))
             answer_counts[question.key] += len(free)
         if len(judgments) == before:
             break

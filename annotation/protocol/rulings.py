@@ -1,7 +1,12 @@
-"""A reviewer's assertions about an image, and their consequences for pairs of mentions and for chains.
+"""A reviewer's assertions about an image, and their consequences for mentions, pairs of them, and chains.
 
 Rulings contain ids of mentions, so they survive every rebuild; a changed span is a new mention, and rulings
 on the old one have no effect. Of two rulings on the same thing, the later one applies.
+
+Rulings on phrases and captions determine the image's mentions; all others, and all answers, are read with
+these. An answer whose question names a mention that is gone is superseded; any other counts as before, since
+it was given to the same question. Source: Plummer et al. 2015, section 2.3, "Additional Review", which
+"included some chunking errors that came to our attention (e.g., through worker comments)".
 """
 
 from __future__ import annotations
@@ -70,7 +75,47 @@ class Resume:
     mentions: tuple[str, ...]
 
 
-Ruling = Partition | KeepApart | Boxes | Closure | Resume
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Some mentions are no phrases, and others are: another span, other categories or another noun of a span,
+    or a phrase that was missing. An added mention replaces the one with its span.
+
+    Raises ValueError if it says nothing, or names a span twice.
+    """
+
+    removed: tuple[str, ...] = ()
+    added: tuple[Mention, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.removed and not self.added:
+            raise ValueError("a ruling on phrases needs one or more to remove or to add")
+        for names in (self.removed, [mention.id for mention in self.added]):
+            if len(set(names)) < len(names):
+                raise ValueError("a phrase is named twice; expected each once")
+
+
+@dataclass(frozen=True, slots=True)
+class UnrelatedCaption:
+    """Caption number `caption` (from 0) does not describe the picture: its phrases are not asked about."""
+
+    caption: int
+
+
+Ruling = Partition | KeepApart | Boxes | Closure | Resume | Phrases | UnrelatedCaption
+
+
+def mended(mentions: Iterable[Mention], rulings: Iterable[Ruling]) -> tuple[Mention, ...]:
+    """Return an image's mentions after these rulings, by position. Applying them again changes nothing."""
+    by_id = {mention.id: mention for mention in mentions}
+    unrelated = set()
+    for ruling in rulings:
+        if isinstance(ruling, Phrases):
+            for name in ruling.removed:
+                by_id.pop(name, None)
+            by_id.update((mention.id, mention) for mention in ruling.added)
+        elif isinstance(ruling, UnrelatedCaption):
+            unrelated.add(ruling.caption)
+    return tuple(sorted((m for m in by_id.values() if m.caption not in unrelated), key=lambda m: m.span))
 
 
 @dataclass(slots=True)
@@ -79,7 +124,8 @@ class Rulings:
 
     `group` maps a mention id to those of its group, itself included; between two groups in `apart` no two
     mentions corefer, and between those in `unmergeable` no boxes merge either. `closed` is the assertion on a
-    mention set; `resumes` is how often a mention set leaves review.
+    mention set; `resumes` is how often a mention set leaves review. `unrelated` are the captions that do not
+    describe the picture.
     """
 
     group: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -87,6 +133,7 @@ class Rulings:
     unmergeable: set[frozenset[frozenset[str]]] = field(default_factory=set)
     closed: dict[frozenset[str], Boxes | Closure] = field(default_factory=dict)
     resumes: dict[frozenset[str], int] = field(default_factory=dict)
+    unrelated: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, rulings: Iterable[Ruling], mentions: Sequence[Mention]) -> Rulings:
@@ -94,6 +141,7 @@ class Rulings:
         known = {m.id for m in mentions}
         merged = cls()
         all_rulings = list(rulings)
+        merged.unrelated = tuple(sorted({r.caption for r in all_rulings if isinstance(r, UnrelatedCaption)}))
         for ruling in all_rulings:
             if isinstance(ruling, Boxes | Closure | Resume) and known.issuperset(ruling.mentions):
                 named = frozenset(ruling.mentions)

@@ -167,7 +167,8 @@ class ImageState:
     """The state of an image after the judgments so far.
 
     `questions` are open; `superseded` are the ids of votes that no question consumed and no ruling uses. When
-    every chain is closed, `result` is the merged layer and `merged` is the log of merges.
+    every chain is closed, `result` is the merged layer and `merged` is the log of merges. `unrelated` are the
+    captions that do not describe the picture.
     """
 
     chains: tuple[ChainState, ...]
@@ -175,6 +176,7 @@ class ImageState:
     superseded: tuple[str, ...]
     result: LayerRecord | None
     merged: tuple[Merged, ...]
+    unrelated: tuple[int, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -184,7 +186,9 @@ class ImageState:
     @property
     def layer(self) -> LayerRecord:
         """The result; before there is one, the current chains and accepted boxes, unmerged."""
-        return self.result if self.result is not None else unmerged(self.chains)
+        if self.result is not None:
+            return self.result
+        return replace(unmerged(self.chains), unrelated=self.unrelated)
 
 
 def unmerged(chains: Iterable[ChainState]) -> LayerRecord:

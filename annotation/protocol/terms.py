@@ -100,8 +100,8 @@ def mention_id(caption: int, start: int, end: int) -> str:
 class Mention:
     """A noun phrase: tokens `start` to `end` (exclusive) of caption number `caption` (from 0).
 
-    `categories` keeps its order; it has at least one entry of CATEGORIES, or those of an import. Equality is
-    by position, words and categories.
+    `categories` keeps its order; it has at least one entry of CATEGORIES, or those of an import. `noun` is
+    the head noun if it is not the last word. Equality is by position, words, categories and noun.
     """
 
     caption: int
@@ -109,6 +109,7 @@ class Mention:
     end: int
     tokens: tuple[str, ...]
     categories: tuple[str, ...]
+    noun: str = ""
     id: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -122,6 +123,8 @@ class Mention:
                 f"mention {self.caption}:{self.start}-{self.end} spans {self.end - self.start} "
                 f"tokens but holds {len(self.tokens)}: {' '.join(self.tokens)!r}"
             )
+        if self.noun and self.noun not in self.tokens:
+            raise ValueError(f"the noun {self.noun!r} is no word of {self.text!r}")
         object.__setattr__(self, "id", mention_id(self.caption, self.start, self.end))
 
     @property
@@ -131,8 +134,8 @@ class Mention:
 
     @property
     def head(self) -> str:
-        """The head noun: the last word of the chunk (section 2.1), case-folded."""
-        return self.tokens[-1].casefold()
+        """The head noun, case-folded: the last word of the chunk (section 2.1), or that of a reviewer."""
+        return (self.noun or self.tokens[-1]).casefold()
 
     @property
     def span(self) -> tuple[int, int, int]:
@@ -183,11 +186,13 @@ class LayerRecord:
     """One image's part of a layer: its chains (with their mentions) and its objects.
 
     `chains` are in the order of their first mention; `objects` keep their order, so that import then export
-    is the identity.
+    is the identity. `unrelated` are the captions (from 0) that do not describe the picture, as a reviewer of
+    the layer's campaign said.
     """
 
     chains: tuple[Chain, ...] = ()
     objects: tuple[LayerObject, ...] = ()
+    unrelated: tuple[int, ...] = ()
 
     @property
     def mentions(self) -> tuple[Mention, ...]:
@@ -260,7 +265,8 @@ def representative(mentions: Iterable[Mention]) -> Mention:
 
 def renamed(layer: LayerRecord, names: dict[str, str]) -> LayerRecord:
     """Return the layer with its chains renamed by `names` (old id to new id)."""
-    return LayerRecord(
-        tuple(replace(chain, id=names[chain.id]) for chain in layer.chains),
-        tuple(replace(o, chains=tuple(names[n] for n in o.chains)) for o in layer.objects),
+    return replace(
+        layer,
+        chains=tuple(replace(chain, id=names[chain.id]) for chain in layer.chains),
+        objects=tuple(replace(o, chains=tuple(names[n] for n in o.chains)) for o in layer.objects),
     )

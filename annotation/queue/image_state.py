@@ -146,11 +146,13 @@ def fold_of(row: OpenImageRow) -> Fold | CountedFold:
 
 @lru_cache(maxsize=CACHED_FOLDS)
 def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
-    """Mentions, questions and settings never change; but ids are reused after databases are discarded, so the
-    time of opening is part of the key."""
+    """The mentions with which an image was opened, its questions and its settings never change; but ids are
+    reused after databases are discarded, so the time of opening is part of the key."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT mentions, questions, settings FROM annotation_openimage WHERE id = %s", [image]
+            """SELECT COALESCE(opened_mentions, mentions), questions, settings FROM annotation_openimage
+               WHERE id = %s""",
+            [image],
         )
         mentions, questions, frozen = cursor.fetchone()
     settings = settings_from(frozen).protocol
@@ -237,7 +239,13 @@ def image_difference(
     shares = draw.shares(question for question in fresh if question.key not in answered)
     drawn = list(dict.fromkeys([*drawn, *asked_outside(fresh, shares)]))
     waiting = wait_for_second(drawn, (vote.judgment for vote in votes), by_key)
-    checks = [key for key in waiting if not _is_withdrawn(key, withdrawn)]
+    drawings = {vote.judgment.id: vote.judgment.key for vote in votes}
+    checks = [
+        key
+        for key in waiting
+        if not _is_withdrawn(key, withdrawn)
+        and (isinstance(fold, CountedFold) or fold.knows(q.mentions_in(key, drawings)))
+    ]
     for key in dict.fromkeys([*before, *row.state["checks"]]):
         if key not in by_key and key not in checks:
             statements.append(

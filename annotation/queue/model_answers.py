@@ -175,7 +175,12 @@ def _answers(row: OpenImage, work: _Round, stored: ModelProposals) -> Iterator[t
     drawings = drawing_answers(row.campaign, row) if tasks else []
     reported = {mention.key for mention in drawings if mention.reported}
     by_models = Counter(mention.key for mention in drawings if mention.by_model)
-    accepted = [(mention.mentions, mention.box) for mention in drawings if mention.box and mention.accepted]
+    # Phrases that a reviewer removed have boxes that no longer count.
+    accepted = [
+        (mention.mentions, mention.box)
+        for mention in drawings
+        if mention.box and mention.accepted and mention.mentions <= mentions.keys()
+    ]
     for task in tasks:
         if task.key in reported or by_models[task.key] >= tries:
             continue

@@ -90,7 +90,7 @@ def image_record(
                 text=c.text,
                 tokens=tuple(c.tokens.split()) if c.tokens else None,
                 id=c.external_id,
-                unrelated=c.unrelated,
+                unrelated=c.unrelated or (layer is not None and c.number in layer.unrelated),
             )
             for c in captions
         ),
@@ -132,7 +132,7 @@ def _layer_records(
 ) -> dict[int, LayerRecord]:
     """Return the record by image id, for those images of `captions` that the layer covers. Five queries."""
     ids = list(captions)
-    covered = LayerImage.objects.filter(layer=layer, image_id__in=ids).values_list("image_id", flat=True)
+    covered = dict(LayerImage.objects.filter(layer=layer, image_id__in=ids).values_list("image", "unrelated"))
     rows: dict[int, list[_ChainRow]] = defaultdict(list)
     keys: dict[int, str] = {}
     without_box: set[int] = set()
@@ -149,7 +149,7 @@ def _layer_records(
     mentions, alone = _mentions(layer, captions)
     objects = _box_objects(layer, ids, keys, without_box)
     records = {}
-    for image in covered:
+    for image, unrelated in covered.items():
         chains: list[Chain] = []
         not_visual = iter(sorted(alone[image], key=lambda m: m.span))
         taken = 0
@@ -167,7 +167,8 @@ def _layer_records(
                 objects[image].append((row.object_position, flags))
         chains += [Chain(NOT_VISUAL, (mention,)) for mention in not_visual]
         drawn = sorted(objects[image], key=lambda numbered: numbered[0])
-        records[image] = LayerRecord(tuple(chains), tuple(thing for _, thing in drawn))
+        objects_in_order = tuple(thing for _, thing in drawn)
+        records[image] = LayerRecord(tuple(chains), objects_in_order, tuple(unrelated))
     return records
 
 

@@ -15,7 +15,16 @@ from annotation.models import Caption, Flag, Image, Judgment, Move, OpenImage, R
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.contents import mention_from, ruling_from
 from annotation.protocol.kinds import kind_of
-from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
+from annotation.protocol.questions import mentions_in
+from annotation.protocol.rulings import (
+    Boxes,
+    Closure,
+    KeepApart,
+    Partition,
+    Phrases,
+    Resume,
+    UnrelatedCaption,
+)
 from annotation.protocol.rulings import Ruling as Asserted
 from annotation.protocol.terms import Mention, representative
 
@@ -172,7 +181,7 @@ def image_under_review(*, campaign: int, key: str) -> ImageUnderReview:
         captions=list(Caption.objects.filter(image=row.image_id).order_by("number")),
         mentions={mention.id: mention for mention in map(mention_from, row.mentions)},
         judgments=[
-            ReviewedJudgment(item, _about(item.key, names), getattr(item, "report", None))
+            ReviewedJudgment(item, mentions_in(item.key, names), getattr(item, "report", None))
             for item in judgments
         ],
         moves=dict(moves),
@@ -210,6 +219,10 @@ def named(ruling: Asserted) -> frozenset[str]:
             return frozenset(name for group in groups for name in group)
         case KeepApart(a, b):
             return frozenset((a, b))
+        case Phrases(removed, added):
+            return frozenset((*removed, *(mention.id for mention in added)))
+        case UnrelatedCaption():
+            return frozenset()
         case Boxes(mentions) | Closure(mentions) | Resume(mentions):
             return frozenset(mentions)
 
@@ -259,18 +272,11 @@ def _waiting(row: OpenImage) -> Iterator[WaitingChain]:
 def _report(row: Flag, names: Mapping[str, str]) -> WorkerReport:
     judgment = row.judgment
     if judgment.image is not None:
-        image, mentions = judgment.image.image, {m.id: m for m in map(mention_from, judgment.image.mentions)}
-        words = tuple(mentions[name].text for name in _about(judgment.key, names) if name in mentions)
-        return WorkerReport(row, image, judgment.kind, words, is_control_item=False)
+        # A phrase that was removed since is still what the report is about.
+        stored = [*(judgment.image.opened_mentions or ()), *judgment.image.mentions]
+        mentions = {m.id: m for m in map(mention_from, stored)}
+        about = tuple(name for name in mentions_in(judgment.key, names) if name in mentions)
+        words = tuple(mentions[name].text for name in about)
+        return WorkerReport(row, judgment.image.image, judgment.kind, words, is_control_item=False)
     assert judgment.assignment is not None and judgment.assignment.control is not None
     return WorkerReport(row, judgment.assignment.control.image, judgment.kind, (), is_control_item=True)
-
-
-def _about(key: str, names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the mentions that a key is about; `names` are judgments' keys, to which a quality key refers."""
-    kind, first, *rest = key.split("|")
-    if kind_of(kind).mentions == (2, 2):
-        return (first, *rest[:1])
-    if kind_of(kind).judges:
-        return _about(names[first], {}) if first in names else ()
-    return tuple(first.split())

@@ -164,7 +164,7 @@ document.addEventListener("pointercancel", () => {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
-    form.requestSubmit(form.querySelector('button[name="next"]')); // the first: and the next image
+    form.requestSubmit(form.querySelector("button[type=submit]")); // the first
     return;
   }
   if (event.metaKey || event.ctrlKey || event.altKey || event.target.closest?.("input, select, textarea")) return;

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from annotation import jobs
 from annotation.models import Campaign, Control, Job, OpenImage, Ruling
 from annotation.protocol import questions as q
+from annotation.protocol.contents import mention_from
 from annotation.web.staff.dashboard import part
 from annotation.workers import bonuses, messages, payments
 from annotation.workers.accounts import first, granting, inviting
@@ -35,6 +36,8 @@ PAGES = (
     f"{IMAGE}?chain=1",
     f"{IMAGE}?chain=2&draw=1",
     "/campaigns/walks/images/scene-0/",
+    f"{IMAGE}phrases/",
+    "/campaigns/walks/phrases/?words=dogs&act=categorise&categories=other&whole=false",
     "/campaigns/walks/workers/",
     "/campaigns/walks/workers/walks-w0/",
     "/campaigns/walks/payments/",
@@ -257,3 +260,21 @@ def test_the_box_of_a_control_item_is_drawn(walks: World, open_page: Open):
     page.get_by_role("button", name="Add item").click()
     expect(page.get_by_role("status")).to_contain_text("Control item added")
     assert near(Control.objects.get().content["pending"], (241, 181, 432, 324))
+
+
+def test_phrases_are_mended_by_keys(walks: World, open_page: Open) -> None:
+    """A reviewer gives a phrase one word less, previews what that asks again, and saves it."""
+    page = open_page()
+    sign_in(page, "rev", then=f"{IMAGE}phrases/")
+    two = page.get_by_role("group", name="Caption 1").get_by_role("button", name="two", exact=True)
+    two.focus()
+    page.keyboard.press("Delete")
+    for key in ("ArrowRight", "Enter", "Enter"):  # "dogs" only
+        page.keyboard.press(key)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", name="What this would ask again")).to_be_visible()
+    for_everybody(page)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Phrases saved")).to_be_visible()
+    row = OpenImage.objects.get(campaign__name="walks", image__key="scene-1")
+    assert "0:4-5" in {mention_from(fields).id for fields in row.mentions}

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,13 +19,23 @@ from annotation.datasets.bundles.release_names import ReleaseNames
 from annotation.protocol.contents import corners, ruling_json
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import ANSWERS, DOUBLE_CHECK, FLAGS, VOTE, Judgment, Question
-from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
+from annotation.protocol.rulings import (
+    Boxes,
+    Closure,
+    KeepApart,
+    Partition,
+    Phrases,
+    Resume,
+    Ruling,
+    UnrelatedCaption,
+)
 from annotation.protocol.state import LINKING, ImageSettings
-from annotation.protocol.terms import Box, LayerRecord, Mention
+from annotation.protocol.terms import CATEGORIES, Box, LayerRecord, Mention
 from tests.protocol.strategies import images, settings_of_images
 from tests.sizes import sized
 
 MODEL = "grounder"
+RULINGS = ("partition", "keep_apart", "boxes", "closure", "resume", "phrases", "unrelated")
 
 
 class Story:
@@ -85,6 +96,7 @@ class Story:
         kinds = [self._apart] if len(names) > 1 else []
         kinds += [self._partition] if names else []
         kinds += [self._boxes, self._closure, self._resume] * 3 if chains else []
+        kinds += [self._phrases, self._unrelated] if names else []
         if kinds:
             self.rulings.append((self.random.choice(kinds)(names, chains), False))
 
@@ -105,6 +117,16 @@ class Story:
     def _closure(self, names: list[str], chains: list[tuple[str, ...]]) -> Ruling:
         return Closure(self.random.choice(chains), self.random.choice(["scene", "none", "excluded"]))
 
+    def _phrases(self, names: list[str], chains: list[tuple[str, ...]]) -> Ruling:
+        mention = self.random.choice(self.mentions)
+        noun = self.random.choice(mention.tokens)
+        changed = replace(mention, categories=(self.random.choice(CATEGORIES),), noun=noun)
+        shorter = Mention(mention.caption, mention.end - 1, mention.end, mention.tokens[-1:], ("other",))
+        return self.random.choice([Phrases((), (changed,)), Phrases((mention.id,), (shorter,))])
+
+    def _unrelated(self, names: list[str], chains: list[tuple[str, ...]]) -> Ruling:
+        return UnrelatedCaption(self.random.choice(self.mentions).caption)
+
     def _resume(self, names: list[str], chains: list[tuple[str, ...]]) -> Ruling:
         return Resume(self.random.choice(chains))
 
@@ -116,7 +138,8 @@ class Story:
         rows["answers"] = [_answer(judgment, numbers) for judgment in self.judgments]
         rows["rulings"] = [{"withdrawn": gone, **ruling_json(ruling)} for ruling, gone in self.rulings]
         image = {"image": "x", "boxes": "always", "complete": state.complete, "questions": []}
-        record = {"layer": _layer(state.layer)} if state.complete else None
+        captions = [{"unrelated": True} if number in state.unrelated else {} for number in range(5)]
+        record = {"layer": _layer(state.layer), "captions": captions} if state.complete else None
         return json.loads(json.dumps([image, rows, asdict(self.protocol), record]))
 
 
@@ -186,6 +209,25 @@ def test_a_changed_answer_on_which_an_outcome_rests_is_named(story: Story, seed:
             assert any(map(named.search, problems)), (answer, changed, problems)
 
 
+@pytest.mark.parametrize("change", ["phrase", "noun", "caption", "mark"])
+def test_a_phrase_that_is_not_as_it_was_ruled_is_named(change: str) -> None:
+    man, dog = (Mention(n, 0, 2, ("a", word), ("people",)) for n, word in enumerate(("man", "dog")))
+    story = Story([man, dog], ImageSettings(), seed=1, steps=0)
+    story.rulings = [(Phrases((), (replace(man, noun="a"),)), False), (UnrelatedCaption(1), False)]
+    image, rows, protocol, _ = story.rows()
+    record = {"layer": {"chains": [], "objects": []}, "captions": [{}, {"unrelated": True}]}
+    if change == "phrase":
+        rows["mentions"] = []
+    elif change == "noun":
+        del rows["mentions"][0]["noun"]
+    elif change == "caption":
+        rows["mentions"].append({**rows["mentions"][0], "mention": "1:0-2"})
+    else:
+        del record["captions"][1]["unrelated"]
+    named = "caption 1" if change in ("caption", "mark") else "phrase 0:0-2"
+    assert any(named in problem for problem in check.image_problems(image, rows, protocol, record))
+
+
 def test_stories_have_all_that_can_happen() -> None:
     """The properties above would say little if nothing were ever reported, merged or taken back."""
     met = set[str]()
@@ -211,5 +253,5 @@ def test_stories_have_all_that_can_happen() -> None:
         "complete",
     }
     expected |= {"box_quality BAD", "box_coverage MORE", "merged boxes", "merged chains", "a model's box"}
-    expected |= {f"ruling {kind}" for kind in ("partition", "keep_apart", "boxes", "closure", "resume")}
+    expected |= {f"ruling {kind}" for kind in RULINGS}
     assert expected <= met, expected - met

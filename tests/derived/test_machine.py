@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from annotation.moderation import control_items, rulings, trust_replay, worker_s
 from annotation.protocol import questions as q
 from annotation.protocol.agreement import measure_agreement
 from annotation.protocol.contents import mention_from
-from annotation.protocol.rulings import Closure, KeepApart, Partition
+from annotation.protocol.rulings import Closure, KeepApart, Partition, Phrases, UnrelatedCaption
 from annotation.protocol.rulings import Ruling as Ruled
 from annotation.protocol.state import LINKING
 from annotation.protocol.terms import ImageRecord
@@ -130,11 +130,17 @@ class Managed(Play):
         row = images[step % len(images)]
         names = [mention_from(mention).id for mention in row.mentions]
         chains = [tuple(chain["m"]) for chain in row.state["chains"] if chain["s"] != LINKING]
-        match step % 3:
+        match step % 5:
             case 0 if chains:
                 ruling: Ruled = Closure(chains[step % len(chains)], ("none", "scene", "excluded")[number % 3])
             case 1 if len(names) > 1:
                 ruling = KeepApart(names[0], names[1 + number % (len(names) - 1)])
+            case 2 if names:
+                mention = mention_from(row.mentions[number % len(names)])
+                changed = replace(mention, categories=("other",))
+                ruling = Phrases((mention.id,)) if number % 2 else Phrases((), (changed,))
+            case 3 if number % 4 == 0:
+                ruling = UnrelatedCaption(1)
             case _:
                 ruling = Partition(tuple((name,) for name in names))
         try:
@@ -142,12 +148,16 @@ class Managed(Play):
         except rulings.CannotRule:
             return
         self.met["ruled"] += 1
+        self.met["mended"] += isinstance(ruling, Phrases | UnrelatedCaption)
         self.met["retired by a ruling"] += bool(done.retired)
 
     def take_back(self, number: int, step: int) -> None:
         provided = Ruling.objects.filter(image__campaign=self.campaign, withdrawn_at=None).order_by("pk")
         if ids := list(provided.values_list("pk", flat=True)):
-            rulings.withdraw_ruling(campaign=self.campaign, ruling=ids[step % len(ids)])
+            try:
+                rulings.withdraw_ruling(campaign=self.campaign, ruling=ids[step % len(ids)])
+            except rulings.CannotRule:  # a mend, of a closed campaign
+                return
             self.met["taken back"] += 1
 
     def pay(self, number: int, step: int) -> None:
@@ -325,7 +335,17 @@ def test_a_run_meets_all_that_can_happen() -> None:
         acts.append((what, 0 if what in about_one else number % PEOPLE, turns[what]))
         turns[what] += 1
     play = managed(5, acts)
-    expected = {"withdrawn", "restored", "ruled", "taken back", "suspended", "reinstated", "paid", "promoted"}
+    expected = {
+        "withdrawn",
+        "restored",
+        "ruled",
+        "mended",
+        "taken back",
+        "suspended",
+        "reinstated",
+        "paid",
+        "promoted",
+    }
     expected |= {"made of the layer", "exported", "export refused", "closed", "retired by a withdrawal"}
     expected |= {"changed"}
     assert expected - {what for what, times in play.met.items() if times} == set(), play.met

@@ -673,6 +673,30 @@ def withdrawn(at: At) -> Call:
     return call
 
 
+get("mend_image", READERS, "review", "man", report=1)
+post("mend_image", READERS, "review", "man", act="preview", seen=f"{MAN} {HAT}", phrases=MAN)
+post(
+    "mend_image",
+    READERS,
+    "review",
+    "man",
+    act="save",
+    seen=f"{MAN} {HAT}",
+    phrases=f"{MAN} 0:4-5",
+    comment="<b>+1</b>",
+    **{f"categories:{MAN}": "other", f"noun:{MAN}": "A"},
+)
+get("phrase_rules", READERS, "review", words="hat", act="remove", whole="false")
+post(
+    "operation",
+    READERS,
+    "apply_phrase_rule",
+    campaign="review",
+    words="hat",
+    act="categorise",
+    categories=lambda at: at.choice("other", "scene"),
+    next="/campaigns/review/phrases/",
+)
 get("answers", READERS, "review", kind="coref_link", state="undecided", since="2000-01-01", after=10**6)
 post(
     "operation",

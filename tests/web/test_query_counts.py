@@ -105,6 +105,7 @@ PAGES = dict.fromkeys(
     [
         *("dashboard", "payments"),
         *("corpus", "campaign", "campaign_settings", "change_settings", "image_order", "workers", "review"),
+        "phrase_rules",
         *(
             "entry",
             "new_control_item",
@@ -126,6 +127,7 @@ DEEPER: dict[str, tuple[Callable[[], list[Any]], str]] = {
     "image": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
     "phrases": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
     "review_image": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
+    "mend_image": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
     "worker": (lambda: [FIRST, "lists-w"], "researcher"),
     "text": (lambda: [FIRST, "consent"], "researcher"),
     "uploads": (list, "researcher"),

@@ -76,9 +76,10 @@ def _without(layer: LayerRecord, chains: set[str]) -> LayerRecord:
         replace(entity, chains=tuple(name for name in entity.chains if name not in chains))
         for entity in layer.objects
     )
-    return LayerRecord(
-        tuple(chain for chain in layer.chains if chain.id not in chains),
-        tuple(entity for entity in cut if entity.chains),
+    return replace(
+        layer,
+        chains=tuple(chain for chain in layer.chains if chain.id not in chains),
+        objects=tuple(entity for entity in cut if entity.chains),
     )
 
 

@@ -75,14 +75,20 @@ def put_together(group_of: Any, a: Any, b: Any) -> Any:
 
 class RulingsInForce:
     """What reviewers ruled: `group` of mentions that are together, pairs that are `apart`, `unmergeable` ones
-    whose boxes are too, `closed` chains, how often one `resumes`. Of two on one thing the later holds."""
+    whose boxes are too, `closed` chains, how often one `resumes`, the `phrases` that they changed (None: no
+    phrase), `unrelated` captions. Of two on one thing the later holds."""
 
     def __init__(self, rows: Any, mentions: Any) -> None:
         self.group = {mention: {mention} for mention in mentions}
         self.apart, self.unmergeable = set[Any](), set[Any]()
         self.closed, self.resumes = dict[Any, Any](), dict[Any, Any]()
+        self.phrases, self.unrelated = dict[Any, Any](), set[Any]()
         rows = [row for row in rows if not row["withdrawn"]]
         for row in rows:
+            self.phrases.update(dict.fromkeys(row.get("removed", ())))
+            for caption, start, end, *fields in row.get("added", ()):
+                self.phrases[f"{caption}:{start}-{end}"] = fields
+            self.unrelated |= {row["caption"]} if row["kind"] == "unrelated" else set()
             chain, resumes = frozenset(row.get("mentions", ())), row["kind"] == "resume"
             if chain and self.group.keys() >= chain:
                 self.closed[chain] = None if resumes else row
@@ -188,6 +194,18 @@ class ImageReplay:
         """Mentions in the order of the captions."""
         return tuple(sorted(mentions, key=self.order.__getitem__))
 
+    def mend(self, record: Any) -> Any:
+        """The phrases are those of the rulings on them, where there are any; none of an unrelated caption."""
+        for name, fields in self.rulings.phrases.items():
+            unrelated, row = int(name.split(":")[0]) in self.rulings.unrelated, self.mentions.get(name)
+            there = row and [row["words"], row["categories"], *([row["noun"]] if row.get("noun") else ())]
+            if there != (None if unrelated else fields):
+                self.say(f"phrase {name}: it is {there}; by the rulings {fields}")
+        for caption in sorted(self.rulings.unrelated):
+            names = [name for name in self.mentions if name.startswith(f"{caption}:")]
+            if names or (record and not record["captions"][caption].get("unrelated")):
+                self.say(f"caption {caption}: ruled unrelated; it has the phrases {names}, or is not marked")
+
     def follow(self) -> Any:
         """Links and rulings put mentions together; then each chain is verified and boxed."""
         unfinished = {m for row in self.rows["chains"] if row["stage"] == "LINKING" for m in row["mentions"]}
@@ -207,10 +225,9 @@ class ImageReplay:
         for pair in pairs:
             put_together(together, *pair)
         for mentions in {self.in_order(group) for group in together.values()}:
-            if held & set(mentions):
-                self.box(mentions, held=True)
-            elif not unfinished & set(mentions):
-                self.verify(mentions)
+            if unfinished & set(mentions):
+                continue
+            self.box(mentions, held=True) if held & set(mentions) else self.verify(mentions)
         mine = {chain["mentions"]: chain for chain in self.chains}
         for row in self.rows["chains"]:
             chain = mine.pop(tuple(row["mentions"]), None)
@@ -241,10 +258,8 @@ class ImageReplay:
             return self.add(mentions, "VERIFICATION")
         if row["outcome"] != "FALSE":
             return self.box(mentions, held=row["outcome"] == "FLAGGED")
-        sets, heads = (
-            list[Any](),
-            {mention: self.mentions[mention]["words"][-1].casefold() for mention in mentions},
-        )
+        rows, sets = [self.mentions[mention] for mention in mentions], list[Any]()
+        heads = {row["mention"]: (row.get("noun") or row["words"][-1]).casefold() for row in rows}
         for mention in mentions:
             alike = {m for m in mentions if heads[m] == heads[mention]} | group[mention]
             touching = [entity for entity in sets if entity & alike]
@@ -441,6 +456,7 @@ def image_problems(image: Any, rows: Any, settings: Any, record: Any = None) -> 
     if image["questions"]:
         followed.count()
     else:
+        followed.mend(record)
         followed.follow()
         followed.merge(record)
     for key, rounds in followed.recorded.items():

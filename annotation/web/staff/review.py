@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.models import Campaign, Control
 from annotation.moderation import control_items, rulings
 from annotation.moderation.rulings import CannotRule
+from annotation.protocol.kinds import ABOUT_CHAIN, kind_of
 from annotation.queue import image_state
 from annotation.selectors import review as selector
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
@@ -54,6 +55,7 @@ def review_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 for report in reports
             ],
             everything=everything,
+            asks_about_phrases=any(kind_of(kind).about == ABOUT_CHAIN for kind in campaign.kinds),
             later=query_string(**query, after=queue.after) if queue.after else "",
             earlier_reports=query_string(**query, before=before) if before else "",
             first="" if not request.GET.get("after") else query_string(**query) or "?",

@@ -17,7 +17,15 @@ from annotation.models import Mention as MentionRow
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.kinds import kind_of
-from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
+from annotation.protocol.rulings import (
+    Boxes,
+    Closure,
+    KeepApart,
+    Partition,
+    Phrases,
+    Resume,
+    UnrelatedCaption,
+)
 from annotation.protocol.state import LINKING
 from annotation.protocol.terms import Chain, Mention
 from annotation.selectors.review import ImageUnderReview, ReviewedJudgment, RulingDetail, chain_title
@@ -330,6 +338,25 @@ def _ruling(ruling: RulingDetail, chains: Sequence[ReviewedChain]) -> SpokenRuli
             return SpokenRuling(
                 ruling, _("Asked again: %(mentions)s") % {"mentions": phrases(mentions)}, False
             )
+        case Phrases(removed, added):
+            text = "; ".join(
+                words % {"mentions": ", ".join(shown)}
+                for words, shown in (
+                    (_("No phrase: %(mentions)s"), removed),
+                    (_("Phrase: %(mentions)s"), [_phrase(mention) for mention in added]),
+                )
+                if shown
+            )
+            return SpokenRuling(ruling, text, False)
+        case UnrelatedCaption(caption):
+            text = _("Caption %(number)d does not describe the picture.") % {"number": caption + 1}
+            return SpokenRuling(ruling, text, False)
+
+
+def _phrase(mention: Mention) -> str:
+    """Return a phrase of a ruling in words."""
+    noun = f", @{mention.noun}" if mention.noun else ""
+    return f"“{mention.text}” ({mention.id}; {', '.join(mention.categories)}{noun})"
 
 
 def _merges(review: ImageUnderReview, chains: Sequence[ReviewedChain]) -> list[MergeView]:

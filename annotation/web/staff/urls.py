@@ -8,6 +8,7 @@ from annotation.web.staff import (
     campaigns,
     image_order,
     jobs,
+    mending,
     recruiting,
     review,
     workers,
@@ -27,6 +28,8 @@ urlpatterns = [
     path("campaigns/<slug:name>/answers/", answers.campaign_answers, name="answers"),
     path("campaigns/<slug:name>/images/<str:key>/", review.review_image, name="review_image"),
     path("campaigns/<slug:name>/images/<str:key>/rulings/add/", review.ruling_make, name="rule"),
+    path("campaigns/<slug:name>/images/<str:key>/phrases/", mending.mend_image, name="mend_image"),
+    path("campaigns/<slug:name>/phrases/", mending.phrase_rules, name="phrase_rules"),
     path("campaigns/<slug:name>/workers/", workers.worker_list, name="workers"),
     path("campaigns/<slug:name>/payments/", payments.payments_page, name="payments"),
     path(

@@ -509,6 +509,10 @@ VALID: dict[str, Make] = {
     "review_image": _ruled,
     "make_ruling": with_body({"kind": "keep_apart", "mentions": [MAN, HAT]}, campaign="review", image="man"),
     "withdraw_ruling": _ruling,
+    "preview_mend": with_query({"remove": HAT}, campaign="review", image="man"),
+    "mend_phrases": with_body({"remove": [HAT], "add": ["0:4-5=other"]}, campaign="review", image="man"),
+    "preview_phrase_rule": with_query({"words": "hat", "act": "remove"}, campaign="review"),
+    "apply_phrase_rule": with_body({"words": "hat", "categories": ["other"]}, campaign="review"),
     "dataset_stats": with_body({"layer": "import"}, corpus="quay"),
     "caption_stats": at(corpus="quay"),
     "draw_error_sample": with_body({"layer": "import", "size": 3}, corpus="quay"),
@@ -533,6 +537,7 @@ VALID: dict[str, Make] = {
         {"format": "jsonl", "unfinished": "include", "simulated": True}, campaign="quay"
     ),
     "export_bundle": with_body({"simulated": True}, campaign="quay"),
+    "open_caption_checks": with_body({"name": "checks"}, corpus="quay"),
     "publish_captions": with_body({"name": "described"}, campaign="captions"),
     "download_export": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "export_answers": at(campaign="quay"),

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.campaigns.phrases import BY_HAND, phrases_of
 from annotation.common.roles import RESEARCHER
-from annotation.models import Caption, Corpus, PhraseMarks
+from annotation.models import Corpus, PhraseMarks
 from annotation.protocol.terms import Mention
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
@@ -43,7 +43,7 @@ def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpRespons
         "before": before,
         "after": after,
         "phrases": " ".join(mention.id for mention in phrases.mentions),
-        "captions": list(_words(captions, phrases.mentions)),
+        "captions": list(words_to_mark([c.words for c in captions], phrases.mentions)),
         "by_hand": phrases.source == BY_HAND,
         "blocked": phrases.blocked,
         "marked": PhraseMarks.objects.filter(image__corpus=corpus).count(),
@@ -52,13 +52,13 @@ def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpRespons
     return render(request, "annotation/phrases.html", about)
 
 
-def _words(captions: Sequence[Caption], mentions: Iterable[Mention]) -> Iterator[list[WordView]]:
-    """Return the words of each caption."""
+def words_to_mark(captions: Sequence[Sequence[str]], mentions: Iterable[Mention]) -> Iterator[list[WordView]]:
+    """Yield the words of each caption for the page."""
     of: dict[int, list[Mention]] = {}
     for mention in mentions:
         of.setdefault(mention.caption, []).append(mention)
     for number, caption in enumerate(captions):
-        words = [WordView(text) for text in caption.words]
+        words = [WordView(text) for text in caption]
         for number_of_mention, mention in enumerate(of.get(number, ()), 1):
             for at in range(mention.start, mention.end):
                 words[at] = WordView(
