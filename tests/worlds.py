@@ -19,6 +19,7 @@ import pickle
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from django.apps import apps
@@ -52,10 +53,11 @@ class _Table:
 
 @dataclass(frozen=True)
 class _StoredWorld:
-    """Rows by table, as the database returns them, and the builder's result."""
+    """Rows by table, as the database returns them, pictures, other files, and the builder's result."""
 
     rows: Mapping[str, Any]
     pictures: Mapping[str, bytes]
+    files: Mapping[Path, bytes]
     returned: bytes
     at: float
 
@@ -67,11 +69,12 @@ _firsts = itertools.count(APART, APART)
 _building = False
 
 
-def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
+def again(name: str, build: Callable[[], T], *, at_once: bool = True, folder: Path | None = None) -> T:
     """Return the result of `build`, with its rows: built the first time, inserted again afterwards.
 
     `name` identifies the world in the whole run: the same name means the same rows. `build` may only add
-    rows, and must not depend on the test's other data. Storing a world takes some time, so worlds that may be
+    rows, and must not depend on the test's other data. Files that it adds to a `folder` of the test are
+    written again too. Storing a world takes some time, so worlds that may be
     used only once are stored from the second use on: set `at_once` to False.
     """
     global _building
@@ -80,7 +83,7 @@ def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
     if _building or database.now is not _now:
         return build()
     if name in _stored and time.monotonic() - _stored[name].at < FRESH:
-        _put_back(_stored[name])
+        _put_back(_stored[name], folder)
     elif not at_once and name not in _requested and name not in _stored:
         _requested.add(name)
         return build()
@@ -88,7 +91,7 @@ def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
         with transaction.atomic():
             first = next(_firsts)
             _count_from(first)
-            before = _rows(first)
+            before, lay_there = _rows(first), set(_files(folder))
             _building = True
             try:
                 created = build()
@@ -100,7 +103,8 @@ def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
                 Image.objects.filter(pk__gt=first).exclude(picture="").values_list("picture", flat=True)
             )
         seen = {picture: picture_path(picture).read_bytes() for picture in named}
-        _stored[name] = _StoredWorld(rows, seen, pickle.dumps(created), time.monotonic())
+        files = {file: data for file, data in _files(folder).items() if file not in lay_there}
+        _stored[name] = _StoredWorld(rows, seen, files, pickle.dumps(created), time.monotonic())
     return cast(T, pickle.loads(_stored[name].returned))
 
 
@@ -170,7 +174,18 @@ def _without(before: list[Any] | None, after: list[Any]) -> Any:
     return came if connection.vendor == "sqlite" else "".join(came)
 
 
-def _put_back(stored: _StoredWorld) -> None:
+def _files(folder: Path | None) -> dict[Path, bytes]:
+    """Return the files of a folder, by their paths in it."""
+    if folder is None:
+        return {}
+    return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def _put_back(stored: _StoredWorld, folder: Path | None) -> None:
+    for file, content in stored.files.items():
+        assert folder is not None
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(content)
     for name, content in stored.pictures.items():
         if not picture_path(name).is_file():  # a test has its own folder, or emptied it
             picture_path(name).parent.mkdir(parents=True, exist_ok=True)

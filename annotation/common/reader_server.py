@@ -14,6 +14,7 @@ import json
 import operator
 import os
 import pickle
+import pkgutil
 import resource
 import select
 import signal
@@ -96,7 +97,7 @@ def serve(control: socket.socket) -> None:
 def _start(control: socket.socket, modules: list[str], limits: Limits, answer: int, status: int) -> int:
     for module in modules:
         with contextlib.suppress(Exception):  # the child gets the same error, and reports it
-            importlib.import_module(module)  # once, not in every child
+            pkgutil.resolve_name(module)  # once, not in every child
     pid = os.fork()
     if pid:
         os.close(answer)
@@ -319,4 +320,6 @@ def _limit(what: int, most: int) -> None:
 
 
 if __name__ == "__main__":
+    # pyarrow would import it in every child, where it is installed; no reader needs it.
+    sys.modules["pandas"] = None  # type: ignore[assignment]
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -71,7 +71,8 @@ class ImageDelivery:
         first = 0 if last is None else last + 1
         hidden.images.update(corpus=row, position=F("position") + first)
         hidden.delete()
-        about = {"images": ledger.images, "captions": ledger.captions, "digest": self.read.digest}
+        about: dict[str, Any] = {"images": ledger.images, "captions": ledger.captions}
+        about["digest"] = self.read.digest
         # Not the path on the server, which is private.
         source = PurePath(ledger.source).name
         row.deliveries = [*row.deliveries, {**about, "first": first, "source": source}]

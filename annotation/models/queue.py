@@ -99,7 +99,8 @@ class Task(models.Model):
     A chain's question is one task. `rank` orders tasks, lowest first: by priority, then the image's order.
     `role` is that of its next lease: a vote, or a double check after the votes. `drawn_share`: the question
     was drawn for agreement (`annotation.protocol.double_checks`) with this probability; None if it was not.
-    `barred` is the one worker who may not judge it without having leased it: the drawer.
+    `barred` is the one worker who may not judge it without having leased it: the drawer, or the writer of a
+    caption.
     """
 
     OPEN = "open"

@@ -145,6 +145,8 @@ def review_answers(request: ReviewAnswersRequest, context: OperationContext) -> 
     for image, answers in by_image.items():
         with database.writing():
             lock_campaigns([campaign.pk])
+            if request.unpaid:  # again: a payment takes the same lock
+                _check_not_paid_out(campaign, [judgments[pk] for pk in answers])
             recomputing.lock_image(image)
             _decide(request, campaign, [judgments[pk] for pk in answers], text, messages)
             of_image = Judgment.objects.filter(pk__in=answers)

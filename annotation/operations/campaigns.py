@@ -22,9 +22,9 @@ from annotation.common.operations import (
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.contents import answer_files, arrow_tables, written_captions
+from annotation.jobs.kinds import caption_checks, refresh_layer
 from annotation.jobs.kinds import export_bundle as bundles
 from annotation.jobs.kinds import export_dataset as exports
-from annotation.jobs.kinds import refresh_layer
 from annotation.protocol.agreement import IntervalEstimate
 from annotation.selectors.campaign import summaries
 from annotation.selectors.drawing_ways import DrawingWay
@@ -412,6 +412,15 @@ register(
     as_job=True,
     rest=Rest("POST", f"{ONE_CAMPAIGN}/layer/refresh", "preparing", route="layer_refresh"),
     page=FormPage(started=_("Updating the annotations.")),
+)
+register(
+    title=_("Have captions checked by a second person"),
+    permission=Has((RESEARCHER,), on="corpus"),
+    run=caption_checks.open_caption_checks,
+    as_job=True,
+    rest=Rest("POST", "corpora/<slug:corpus>/caption-checks", "preparing", example={"name": "checks"}),
+    command=CommandLine(positional=("corpus", "name")),
+    page=FormPage(started=_("The campaign is being opened.")),
 )
 register(
     title=_("Publish the captions of a campaign as a corpus"),

@@ -100,6 +100,20 @@ def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
 
     Raises CampaignError for an unknown name or an invalid value, naming it.
     """
+    try:
+        text = json.dumps(values)
+    except (TypeError, ValueError):  # values that no row can have, such as dates of TOML
+        return _read_settings(values)
+    return settings_from(text)
+
+
+@lru_cache(maxsize=256)
+def settings_from(text: str) -> CampaignSettings:
+    """Return `settings_of` the JSON text of a row; recent results are cached."""
+    return _read_settings(json.loads(text))
+
+
+def _read_settings(values: Mapping[str, Any]) -> CampaignSettings:
     numbers = dict(values)
     tables = {name: _build(kind, numbers.pop(name, {}), name) for name, kind in _TABLES.items()}
     for name, kind in (("limits", BoxLimits), ("merging", MergeRules), ("saving", SavingSettings)):
@@ -149,9 +163,3 @@ def _build(kind: type[_T], values: Any, table: str) -> _T:
 def _tuples(value: Any) -> Any:
     """Convert lists to tuples, as records have them."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
-
-
-@lru_cache(maxsize=256)
-def settings_from(text: str) -> CampaignSettings:
-    """Return `settings_of` the JSON text of a row; recent results are cached."""
-    return settings_of(json.loads(text))

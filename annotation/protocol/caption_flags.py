@@ -1,5 +1,5 @@
 """Flags of captions that people write: repeated, copied, general, off topic, too short or long, misspelt,
-fast, pasted.
+fast, pasted, found faulty by a second person.
 
 A flag says that a caption should be looked at, with a value and the threshold that it passed. Each compares
 a caption with what is known at no cost: the writer's other captions, the image's other captions, and a
@@ -13,6 +13,7 @@ background of captions of many images.
   from 0 to 1. Of two captions the later one is flagged; a lone caption cannot be known from its text.
 - `length`: its number of words. `spelling`: its number of unknown words. `fast`: characters a second.
   `pasted`: the share of its characters that were pasted.
+- `checked`: second people saw a fault (`task_types.caption_check`). Value: the share of those who were asked.
 
 Every caption is compared with the few others of its image, and with those of its writer that share rare
 sequences of letters with it, by an index; so the time grows with the number of captions.
@@ -47,6 +48,7 @@ class FlagReason(StrEnum):
     SPELLING = "spelling"
     FAST = "fast"
     PASTED = "pasted"
+    CHECKED = "checked"
 
 
 #: Letters of a sequence; and sequences by which every text counts as longer: short ones are alike by chance.
@@ -89,6 +91,7 @@ class FlagThresholds:
     unknown_words: int = 2
     characters_a_second: float = 10.0
     pasted: float = 0.5
+    checked: float = 0.5
 
 
 THRESHOLDS = FlagThresholds()

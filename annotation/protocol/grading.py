@@ -7,6 +7,8 @@ of answers and of gold answers:
 - `box_drawing`: a Box, or None for "no further box"; gold: the boxes still to be drawn;
 - `relevance`: one bool per caption of one image (True: ticked); gold: likewise;
 - `graded_relevance`: a grade 1 to 4; gold: a grade;
+- `caption_check`: whether the caption describes the image, by the answer's word; gold: "good" or
+  "not_described";
 - `caption_writing`: in the test of spelling and grammar, "correct" or "incorrect".
 
 Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, sections 4.2.1 and 4.3.2.

@@ -153,6 +153,7 @@ class Kind:
       those that only answer its test.
     - `draws`: an answer may have a box. `about_boxes`: it needs the picture. `shows_boxes`: it shows accepted
       boxes, and `needs_boxes`: at least one. `mentions`: the minimum and maximum number of its mentions.
+    - `faults`: the answers that see a fault in a caption that somebody wrote, if it asks about such ones.
     - `writes`: workers answer in their own words, which are erased with them.
     - `model_answers`: the answers that a model annotator may give; it gets no tasks of a kind without any.
 
@@ -196,6 +197,7 @@ class Kind:
     shows_boxes: bool = False
     needs_boxes: bool = False
     mentions: tuple[int, int | None] = (1, None)
+    faults: tuple[str, ...] = ()
     writes: bool = False
     model_answers: tuple[str, ...] = ()
     grader: Grader | None = None

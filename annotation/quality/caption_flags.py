@@ -7,7 +7,7 @@ In a large campaign flags wait until enough has changed.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from annotation.models import Campaign, Caption, CaptionFlag, Judgment, OpenImag
 from annotation.protocol.caption_flags import (
     LEAST_BACKGROUND,
     MOST_BACKGROUND,
+    THRESHOLDS,
     CaptionBackground,
     CollectedCaption,
     FlagReason,
@@ -25,7 +26,8 @@ from annotation.protocol.caption_flags import (
     flags_within_image,
     repeated_captions,
 )
-from annotation.selectors.caption_flags import caption_kinds, captions_written
+from annotation.protocol.kinds import all_kinds
+from annotation.selectors.caption_flags import caption_kinds, captions_written, corpora_of_captions
 from annotation.selectors.spelling import unknown_words
 
 #: Images whose captions are flagged in one run; the rest waits.
@@ -51,6 +53,7 @@ def flag_captions(campaign: Campaign) -> int:
     """Flag the captions of changed images; return the number of images."""
     if not caption_kinds(campaign):
         return 0
+    _replace(campaign, Q(reason=FlagReason.CHECKED), _checked(campaign), {})
     images = OpenImage.objects.filter(campaign=campaign)
     changed = images.exclude(version=F("flags_version")).order_by("pk")
     behind = dict(changed.values_list("pk", "version")[:IMAGES_AT_ONCE])
@@ -64,7 +67,7 @@ def flag_captions(campaign: Campaign) -> int:
     answers = Judgment.objects.filter(image__in=behind, kind__in=caption_kinds(campaign))
     writers = set(answers.values_list("worker", flat=True))
     flags = _within_images(campaign, behind, background) + _repeated(campaign, writers)
-    about = Q(judgment__image__in=behind) & ~Q(reason=FlagReason.REPEATED)
+    about = Q(judgment__image__in=behind) & ~Q(reason__in=(FlagReason.REPEATED, FlagReason.CHECKED))
     about |= Q(judgment__worker__in=writers, reason=FlagReason.REPEATED)
     _replace(campaign, about, flags, behind)
     return len(behind)
@@ -103,6 +106,34 @@ def _repeated(campaign: Campaign, writers: Collection[int]) -> list[RaisedFlag]:
     for caption in _captions(campaign, Q(worker__in=writers)):
         of_writer[caption.writer].append(caption)
     return [flag for captions in of_writer.values() for flag in repeated_captions(captions)]
+
+
+def _checked(campaign: Campaign) -> Iterator[RaisedFlag]:
+    """Yield the flags of captions in which second people saw a fault, in any campaign that checks a corpus
+    into which they were published."""
+    corpora = corpora_of_captions(campaign)
+    kinds = {kind.key: kind for kind in all_kinds() if kind.faults}
+    checks = Judgment.objects.filter(
+        campaign__corpus__name__in=corpora, kind__in=kinds, image__isnull=False, flag="", withdrawn=False
+    )
+    verdicts: dict[tuple[int, str], list[bool]] = defaultdict(list)
+    for kind, key, corpus, answer in checks.values_list("kind", "key", "campaign__corpus", "answer"):
+        caption = kinds[kind].details(key, {})["caption"]
+        verdicts[corpus, caption].append(answer in kinds[kind].faults)
+    shares = {caption: sum(seen) / len(seen) for caption, seen in verdicts.items()}
+    faulty = {caption: share for caption, share in shares.items() if share >= THRESHOLDS.checked}
+    texts: dict[tuple[str, str], float] = {}
+    keys = sorted({caption.rpartition("#")[0] for _corpus, caption in faulty})
+    for part in database.chunks(keys, 500):
+        rows = Caption.objects.filter(image__corpus__name__in=corpora, image__key__in=part)
+        for corpus, key, number, text in rows.values_list("image__corpus", "image__key", "number", "text"):
+            if (share := faulty.get((corpus, f"{key}#{number}"))) is not None:
+                texts[key, text] = max(share, texts.get((key, text), 0.0))
+        written = captions_written(campaign).filter(image__image__key__in=part)
+        columns = ("pk", "image__image__key", "content__text", "review__text")
+        for pk, key, text, corrected in written.values_list(*columns):
+            if (key, corrected or text) in texts:
+                yield RaisedFlag(pk, FlagReason.CHECKED, texts[key, corrected or text], THRESHOLDS.checked)
 
 
 def _captions(campaign: Campaign, which: Q) -> Iterable[CollectedCaption]:

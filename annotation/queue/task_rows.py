@@ -113,7 +113,8 @@ def open_tasks(
                      drawn_share, created_at)
                 VALUES {places}
                 ON CONFLICT (image_id, key) DO UPDATE SET state = 'open', role = 'vote',
-                    live = excluded.live + {_LEASED}, barred_id = excluded.barred_id,
+                    live = excluded.live + {_LEASED},
+                    barred_id = COALESCE(excluded.barred_id, annotation_task.barred_id),
                     drawn_share = COALESCE(annotation_task.drawn_share, excluded.drawn_share),
                     needed = CASE WHEN excluded.live + {_LEASED} > excluded.needed
                                   THEN excluded.live + {_LEASED} ELSE excluded.needed END""",

@@ -6,13 +6,15 @@ from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.models import Campaign, CaptionFlag, Judgment, TrustState
+from annotation.models import AuditEntry, Campaign, CaptionFlag, Judgment, TrustState
 from annotation.protocol.caption_flags import FlagReason
 from annotation.protocol.kinds import kind_of
 
 #: The number of flagged captions, and their share of a worker's, from which on a researcher should look: the
 #: share is ten times that of honest writers (studies/RESULTS.md).
 TELLING_FLAGS, TELLING_FLAGS_SHARE = 10, 0.2
+#: The ids of captions that people wrote here, in a corpus of them.
+WRITTEN_CAPTION = r"^w[0-9]{1,9}-[0-9]{1,9}$"
 #: Labels of the reasons.
 FLAG_LABELS = {
     FlagReason.REPEATED: gettext_lazy("repeated"),
@@ -23,6 +25,7 @@ FLAG_LABELS = {
     FlagReason.SPELLING: gettext_lazy("misspelt"),
     FlagReason.FAST: gettext_lazy("written too fast"),
     FlagReason.PASTED: gettext_lazy("pasted"),
+    FlagReason.CHECKED: gettext_lazy("a second person saw a fault"),
 }
 
 
@@ -40,6 +43,9 @@ def flag_text(flag: CaptionFlag) -> str:
         case FlagReason.PASTED:
             percent = {name: 100 * number for name, number in numbers.items()}
             return _("%(value).0f %% pasted, flagged from %(threshold).0f %%") % percent
+        case FlagReason.CHECKED:
+            percent = {name: 100 * number for name, number in numbers.items()}
+            return _("%(value).0f %% of its checks, flagged from %(threshold).0f %%") % percent
         case FlagReason.LENGTH:
             return _("%(value)d words, limit %(threshold)d") % numbers
         case FlagReason.SPELLING:
@@ -85,6 +91,31 @@ def workers_with_many_flags(campaign: Campaign) -> list[int]:
         for worker, number in counted.values_list("worker", "n")
         if many[worker] >= TELLING_FLAGS_SHARE * number
     ]
+
+
+def corpora_of_captions(campaign: Campaign) -> set[str]:
+    """Return the names of the corpora into which a campaign's captions were published, with those of later
+    rounds, which begin with them."""
+    names: set[str] = set()
+    lines = AuditEntry.objects.filter(act="publish_captions", campaign__isnull=False).order_by("pk")
+    for line in lines.select_related("campaign__corpus"):
+        assert line.campaign is not None
+        if line.campaign == campaign or line.campaign.corpus.name in names:
+            names.add(line.about["corpus"])
+    return names
+
+
+def writers_of_captions(corpus: str) -> dict[tuple[str, str], int]:
+    """Return the workers who wrote the captions of a corpus, by the image's key and the text, as far as their
+    campaigns are stored."""
+    lines = AuditEntry.objects.filter(act="publish_captions", campaign__isnull=False)
+    writers: dict[tuple[str, str], int] = {}
+    for campaign in Campaign.objects.filter(pk__in=lines.values("campaign")):
+        if corpus in corpora_of_captions(campaign):
+            columns = ("image__image__key", "content__text", "review__text", "worker")
+            for key, text, corrected, worker in captions_written(campaign).values_list(*columns):
+                writers[key, corrected or text] = worker
+    return writers
 
 
 def caption_kinds(campaign: Campaign) -> list[str]:

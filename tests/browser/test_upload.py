@@ -10,9 +10,9 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, Request, Route, expect
 
-from annotation import jobs
+from annotation import campaigns, jobs
 from annotation.datasets import uploads
-from annotation.models import Corpus, Job
+from annotation.models import Corpus, Job, OpenImage
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
 from tests.intake.uploading import SOUND, forty, zipped
@@ -138,15 +138,9 @@ def test_a_session_that_ends_stops_the_upload_and_says_so(ada: Page, packed: Pat
 
 
 def test_files_that_are_dropped_are_sent_like_those_that_are_chosen(ada: Page):
+    """As a new corpus, then for its open campaign."""
     ada.get_by_label("Name of the corpus").fill("dropped")
-    data = ada.evaluate_handle(
-        """() => {
-            const data = new DataTransfer();
-            data.items.add(new File(["a.jpg#0\\tA dog is in the park .\\n"], "captions.token.txt"));
-            return data;
-        }"""
-    )
-    ada.locator("[data-drop]").dispatch_event("drop", {"dataTransfer": data})
+    drop(ada, "a")
     expect(ada.get_by_text("Files: 1, ")).to_be_visible()
     ada.get_by_role("button", name="Send and check").click()
     expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
@@ -155,6 +149,35 @@ def test_files_that_are_dropped_are_sent_like_those_that_are_chosen(ada: Page):
     expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
     done("import_upload")
     ada.wait_for_url("**/corpora/dropped/")
+    plan = campaigns.CampaignPlan(name="writing", corpus="dropped", tasks="captions")
+    campaigns.open_campaign(plan)
+    ada.goto("/corpora/dropped/manage/")
+    ada.get_by_role("link", name="Add images").click()
+    for_everybody(ada)
+    drop(ada, "b")
+    ada.get_by_role("button", name="Send and check").click()
+    expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
+    done("check_upload")
+    ada.get_by_label("Campaign “writing” asks about them").check()
+    for_everybody(ada)
+    ada.get_by_role("button", name="Import", exact=True).click()
+    expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
+    done("import_upload")
+    ada.wait_for_url("**/corpora/dropped/")
+    assert list(OpenImage.objects.order_by("position").values_list("image__key", flat=True)) == ["a", "b"]
+
+
+def drop(page: Page, image: str) -> None:
+    """Drop a file of captions with one of this image."""
+    data = page.evaluate_handle(
+        """image => {
+            const data = new DataTransfer();
+            data.items.add(new File([`${image}.jpg#0\\tA dog is in the park .\\n`], "captions.token.txt"));
+            return data;
+        }""",
+        image,
+    )
+    page.locator("[data-drop]").dispatch_event("drop", {"dataTransfer": data})
 
 
 def _offset(request: Request) -> int:

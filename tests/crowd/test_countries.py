@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation import instructions
+from annotation.common import database
 from annotation.common.operations import OperationContext, read_request
 from annotation.models import Account, AuditEntry, Identity, RoleGrant, Worker
 from annotation.protocol import questions as q
@@ -17,8 +18,11 @@ from annotation.protocol.countries import COUNTRIES
 from annotation.queue.available_tasks import available_tasks
 from annotation.queue.leases import Lease, NoTask
 from annotation.selectors.datasheet.figures import datasheet_figures
+from annotation.simulation.workers import PERFECT, SimulatedWorker
+from annotation.simulation_driver.people import enrol
 from annotation.workers import platform_visits, pseudonyms
 from annotation.workers.accounts import country
+from annotation.workers.joining import merge_workers
 from tests.crowd import platform
 from tests.crowd.platform import ANN, account_in, come
 from tests.factories import some_images
@@ -79,7 +83,7 @@ def test_nobody_gets_a_task_without_the_country(work: World) -> None:
 
 def test_a_platform_says_where_it_sends_people_from(work: World, settings: Any) -> None:
     settings.PROLIFIC_JWKS = platform.KEY_SET
-    about = {"provider": "prolific", "external_id": platform.STUDY, "answers_required": 2}
+    about: dict[str, Any] = {"provider": "prolific", "external_id": platform.STUDY, "answers_required": 2}
     platform_visits.save_study(campaign=work.campaign, country="US", **about)
     client = come(ANN)
     assert Identity.objects.get(account=account_in(client)).country == "US"
@@ -118,3 +122,17 @@ def test_every_country_has_a_name_in_each_language() -> None:
         names = country.country_names()
     assert set(names) == COUNTRIES and len(COUNTRIES) == 249
     assert names["DE"] == "Deutschland" and list(names).index("AT") < list(names).index("PL")
+
+
+def test_the_country_of_a_provisional_worker_is_that_of_the_known_one(work: World) -> None:
+    identities = [annotator(work, name)[1].identity for name in ("came", "known")]
+    Identity.objects.filter(pk=identities[0].pk).update(country="CA")
+    identities[0].refresh_from_db()
+    with database.writing():
+        merge_workers(provisional=identities[0], known=identities[1])
+    assert Identity.objects.get().country == "CA"
+
+
+def test_simulated_workers_are_from_where_a_campaign_wants_them(work: World) -> None:
+    (person,) = enrol([SimulatedWorker("careful-1", PERFECT, 1)], campaign=work.campaign, accounts=False)
+    assert Identity.objects.get(worker=person.row).country == "US"

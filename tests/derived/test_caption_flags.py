@@ -44,7 +44,7 @@ TEXTS = (
 @pytest.fixture
 def campaign() -> Campaign:
     a_corpus("bare", [an_image(f"i{n}", layered=False) for n in range(4)])
-    return writing("bare")
+    return writing("bare", answers={"fewest_words": 1})
 
 
 def stored() -> set[tuple[object, ...]]:
@@ -81,7 +81,7 @@ def test_flags_do_not_depend_on_when_they_are_counted(campaign: Campaign, seed: 
 
 def test_flags_follow_a_changed_caption_and_end_with_its_text() -> None:
     a_corpus("bare", [an_image("i", layered=False)])
-    campaign = writing("bare")
+    campaign = writing("bare", answers={"fewest_words": 1})
     ann, bob = workers(2)
     write(campaign, ann, DOG)
     write(campaign, bob, "Helo thier wide world.")
@@ -107,7 +107,7 @@ def test_flags_follow_a_changed_caption_and_end_with_its_text() -> None:
 
 def test_a_worker_with_many_flags_is_an_alarm(capsys: pytest.CaptureFixture[str]) -> None:
     a_corpus("bare", [an_image(f"i{n}", layered=False) for n in range(200)])
-    campaign = writing("bare")
+    campaign = writing("bare", answers={"fewest_words": 1})
     lazy, honest = workers(2)
     write(campaign, lazy, VAGUE)
     write(campaign, honest, *TEXTS[2:5:2])

@@ -47,9 +47,20 @@ def test_free_text_has_no_grader_and_the_error_says_so():
         is_right("caption_writing", "written", "correct", SETTINGS)
 
 
+CAPTIONS = ("caption_writing", "caption_check")
+
+
+def test_a_check_of_a_caption_is_graded_by_whether_it_describes_the_picture():
+    for known, right in (("good", ("good", "bad_sentence")), ("not_described", ("not_described", "neither"))):
+        answers = kinds.kind_of("caption_check").answers
+        assert tuple(a for a in answers if is_right("caption_check", a, known, SETTINGS)) == right
+    with pytest.raises(ValueError, match="good, not_described"):
+        stratum("caption_check", "neither")
+
+
 def test_every_other_question_has_a_grader():
     graded = {kind.key for kind in kinds.all_kinds() if kind.grader is not None}
-    assert graded == {*ANSWERS, "relevance", "tag_relevance", "graded_relevance", "caption_writing"}
+    assert graded == {*ANSWERS, "relevance", "tag_relevance", "graded_relevance", *CAPTIONS}
 
 
 # Drawing

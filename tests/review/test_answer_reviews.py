@@ -48,7 +48,7 @@ from tests.web.world import signed_in
 pytestmark = pytest.mark.django_db
 
 #: A caption is paid with ten cents.
-PAID = {"pay": {"basis": "item", "per_item": {"caption_writing": 0.1}}}
+PAID: dict[str, Any] = {"pay": {"basis": "item", "per_item": {"caption_writing": 0.1}}}
 
 
 def reviewed(campaign: Campaign, decision: str, *answers: int, **fields: Any) -> ReviewedAnswers:

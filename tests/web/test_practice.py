@@ -14,24 +14,14 @@ from annotation import instructions
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Judgment, TrustState
 from annotation.protocol import kinds
 from annotation.protocol import questions as q
-from annotation.task_types.caption_writing.rules import CAPTION_WRITING
-from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.practice import PRACTICE, PracticeItem, practice_scene
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
-from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.task_types.tag_relevance.rules import TAG_RELEVANCE
 from tests.web import counted_desk, desk, world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 #: The tasks of a campaign in which the kind can be practised.
-TASKS = {
-    RELEVANCE: "relevance",
-    TAG_RELEVANCE: "tags",
-    GRADED_RELEVANCE: "graded",
-    CAPTION_WRITING: "captions",
-    REGION_DESCRIPTION: "regions",
-}
+TASKS = {kind.key: kind.tasks for kind in kinds.all_kinds() if kind.counted}
 
 
 @pytest.fixture(params=kinds.names())

@@ -317,12 +317,13 @@ register = registering(lambda operation: _OPERATIONS.register(operation.name, op
 
 def operation_named(name: str) -> Operation:
     """Return the operation `name`; raises UnknownName. Only as many declarations are loaded as necessary."""
-    for module in _modules_by_relevance(name):
-        if name in _OPERATIONS:
-            break
-        importlib.import_module(module)
     if name not in _OPERATIONS:
-        _load()
+        for module in _modules_by_relevance(name):
+            importlib.import_module(module)
+            if name in _OPERATIONS:
+                break
+        else:
+            _load()
     return _OPERATIONS.get(name)
 
 

@@ -30,8 +30,14 @@ _log = logging.getLogger(__name__)
 LARGE = 4 * 2**20
 #: Number of readers of small files, and of large ones, that one process has at a time.
 _SMALL_AT_ONCE, _LARGE_AT_ONCE = 2, 2
-#: The library that is imported before a reader is forked, by the suffix of the file's name.
-_LIBRARIES = {".parquet": "pyarrow.parquet", ".h5": "h5py", ".hdf5": "h5py"}
+#: What is imported before a reader is forked, besides the function's module: by the suffix of a file's name,
+#: and for readers of corpora, which choose among all formats.
+_LIBRARIES = {
+    ".parquet": ("pyarrow.parquet", "pyarrow.compute"),
+    ".h5": ("h5py",),
+    ".hdf5": ("h5py",),
+}
+_FORMATS = ("annotation.formats", "annotation.formats:FORMATS")
 #: Maximum seconds that a file waits for a reader.
 _LONGEST_WAIT = 60.0
 
@@ -170,7 +176,7 @@ def _reader(
     if not slot.acquire(timeout=_LONGEST_WAIT):
         raise FormatError("waits while other files are read", file=file, expected="another try in a minute")
     try:
-        connection, status = _pool.ask([function.__module__, *_libraries(files)], limits)
+        connection, status = _pool.ask([function.__module__, *_libraries(function, files)], limits)
         try:
             connection.settimeout(3.0 * limits.seconds)
             call = pickle.dumps((os.getcwd(), function.__module__, function.__qualname__, arguments), 5)
@@ -240,9 +246,11 @@ def _refuse(reason: str, file: Path, limits: server.Limits) -> NoReturn:
     raise FormatError(problem, file=file, expected=remedy)
 
 
-def _libraries(files: Iterable[Path]) -> list[str]:
-    """Return the slow libraries that these files need."""
-    return [_LIBRARIES[ending] for file in files if (ending := file.suffix.lower()) in _LIBRARIES]
+def _libraries(function: Callable[..., Any], files: Iterable[Path]) -> list[str]:
+    """Return what a call of `function` for these files needs, and takes long to import."""
+    package, formats = _FORMATS
+    names = [name for file in files for name in _LIBRARIES.get(file.suffix.lower(), ())]
+    return [*names, formats] if function.__module__.startswith(package) else names
 
 
 def _limits() -> server.Limits:

@@ -177,8 +177,8 @@ def _add_texts(campaign: Campaign, written: Written, folder: Path) -> None:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["column", "value", "people"])
         for column in ("source", "country"):
-            counts = sorted(figures["campaign"]["people"][f"by_{column}"].items())
-            table.writerows([column, value, people] for value, people in counts)
+            people = sorted(figures["campaign"]["people"][f"by_{column}"].items())
+            table.writerows([column, value, number] for value, number in people)
     here = Path(__file__).parent
     counts = {**dict.fromkeys(BUNDLE_TABLES, 0), **written.counts}
     readme = (here / "bundle_readme.md").read_text(encoding="utf-8")

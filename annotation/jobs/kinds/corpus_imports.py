@@ -6,19 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 from django.db.models import Exists, OuterRef
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation import campaigns
-from annotation.common.operations import (
-    LEAVE_UNUSED,
-    Help,
-    Named,
-    OneOf,
-    OperationContext,
-    invalid,
-)
+from annotation.common.operations import LEAVE_UNUSED, Help, Named, OneOf, OperationContext, invalid
 from annotation.datasets.deliveries import delivered
 from annotation.datasets.importing import import_corpus
 from annotation.datasets.intake import ImportHow, ImportReport
@@ -32,7 +24,7 @@ _Path = Annotated[str, Field(min_length=1, max_length=4000)]
 AskingCampaigns = Annotated[
     tuple[Annotated[str, Named(CAMPAIGNS)], ...],
     Field(max_length=100),
-    Help(gettext_lazy("Campaigns"), gettext_lazy("Those that ask about the added images from now on")),
+    Help(_("Campaigns"), _("Those that ask about the added images from now on")),
 ]
 
 
@@ -46,35 +38,19 @@ class ImportCorpusRequest:
     """All of it, or nothing if there is an error; all errors are listed. If it already exists with the same
     content, nothing changes."""
 
-    name: Annotated[str, Named(), Help(gettext_lazy("Name of the corpus"))]
-    path: Annotated[
-        _Path,
-        Help(gettext_lazy("Path"), gettext_lazy("A file, a folder, or a zip or tar archive of either")),
-    ]
-    format: Annotated[str, OneOf(readable_formats), Help(gettext_lazy("Format"))]
+    name: Annotated[str, Named(), Help(_("Name of the corpus"))]
+    path: Annotated[_Path, Help(_("Path"), _("A file, a folder, or a zip or tar archive of either"))]
+    format: Annotated[str, OneOf(readable_formats), Help(_("Format"))]
     images: Annotated[
-        _Path | None,
-        Help(
-            gettext_lazy("Pictures"),
-            gettext_lazy("The folder of pictures; by default that beside the captions"),
-        ),
+        _Path | None, Help(_("Pictures"), _("The folder of pictures; by default that beside the captions"))
     ] = None
-    add: Annotated[
-        bool,
-        Help(gettext_lazy("Add"), gettext_lazy("Add the images to the corpus of this name, which exists")),
-    ] = False
+    add: Annotated[bool, Help(_("Add"), _("Add the images to the corpus of this name, which exists"))] = False
     campaigns: AskingCampaigns = ()
     skip_problems: Annotated[
-        bool,
-        Help(
-            gettext_lazy("Skip problems"),
-            gettext_lazy("Leave out just what is listed as a problem, and import the rest"),
-        ),
+        bool, Help(_("Skip problems"), _("Leave out just what is listed as a problem, and import the rest"))
     ] = False
     leave_unused: Annotated[bool, LEAVE_UNUSED] = False
-    dry_run: Annotated[
-        bool, Help(gettext_lazy("Dry run"), gettext_lazy("List all problems, and store nothing"))
-    ] = False
+    dry_run: Annotated[bool, Help(_("Dry run"), _("List all problems, and store nothing"))] = False
 
 
 def import_named_corpus(request: ImportCorpusRequest, context: OperationContext) -> ImportReport:

@@ -13,14 +13,16 @@ from annotation.task_types.caption_writing.rules import (
     FEWEST_CAPTION_WORDS,
     MOST_CAPTION_WORDS,
     SPELLING,
+    sentence_words,
 )
 
 
 def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
     if sentence := content.get("sentence"):
         return Answer(_spelling(worker, sentence))
-    words = _caption(worker, image, known).split()
-    words += ["here"] * (content.get(FEWEST_CAPTION_WORDS, 1) - len(words))
+    text = _caption(worker, image, known)
+    missing = content.get(FEWEST_CAPTION_WORDS, 1) - len(sentence_words(text))
+    words = [*text.split(), *["here"] * missing]
     return Answer("written", content={"text": " ".join(words[: content.get(MOST_CAPTION_WORDS)])})
 
 

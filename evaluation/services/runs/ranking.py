@@ -97,7 +97,7 @@ class RankRunsRequest:
     lemmas: LemmasField = None
 
 
-def ranks(system: System) -> bool:
+def can_rank(system: System) -> bool:
     """Whether a system can rank: it has a model or scores, and its method predicts rankings."""
     method = method_of(system)
     return ORIGINS.get(system.origin).ranks and (method is None or method.predicts == "rankings")
@@ -108,7 +108,7 @@ def check_ranking(request: RankRunsRequest, context: OperationContext) -> RankRu
     rank."""
     row = registry.system_row(request.system)
     check_same_corpus(context, row)
-    if not ranks(row):
+    if not can_rank(row):
         method = method_of(row)
         what = "has only runs" if method is None else f"predicts {method.predicts}, not rankings,"
         raise InputError(f"system {row.name!r} {what} and cannot rank here; choose another system")

@@ -22,7 +22,7 @@ from evaluation.services.captions.writing import writes_captions
 from evaluation.services.localizations.predicting import localizes
 from evaluation.services.predicting import method_of, region_sets
 from evaluation.services.request_fields import layer_names
-from evaluation.services.runs.ranking import ranks
+from evaluation.services.runs.ranking import can_rank
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS
@@ -179,7 +179,7 @@ def system_page(request: HttpRequest, row: System) -> HttpResponse:
             rank=_ranking_form(request, row),
             decode=_decoding_form(request, row),
             curve=curve_plot(row.name),
-            ranks=ranks(row),
+            ranks=can_rank(row),
             write=writing_form(request, row),
             captions=row.captionsets.filter(published=True).order_by("name"),
             tag=tagging_form(request, row),

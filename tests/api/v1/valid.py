@@ -537,6 +537,7 @@ VALID: dict[str, Make] = {
         {"format": "jsonl", "unfinished": "include", "simulated": True}, campaign="quay"
     ),
     "export_bundle": with_body({"simulated": True}, campaign="quay"),
+    "open_caption_checks": with_body({"name": "checks"}, corpus="quay"),
     "publish_captions": with_body({"name": "described"}, campaign="captions"),
     "download_export": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "export_answers": at(campaign="quay"),

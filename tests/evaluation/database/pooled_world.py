@@ -18,6 +18,7 @@ from annotation.simulation.visits import Conduct
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from evaluation.services.batches.planning import BatchRequest, Plan, plan
 from evaluation.services.runs.files import RunImport, import_run
+from tests import worlds
 from tests.evaluation.database.conftest import matrix_file
 from tests.factories import a_corpus, an_image
 
@@ -65,9 +66,14 @@ def runs(folder: Path, name: str, *, noise: float, seed: int) -> list[str]:
 
 
 def two_systems(folder: Path) -> list[str]:
-    """Import the world and a good and a bad system over it; return their runs, two each."""
-    a_world()
-    return [*runs(folder, "sharp", noise=0.3, seed=1), *runs(folder, "blunt", noise=1.0, seed=2)]
+    """Import the world and a good and a bad system over it; return their runs, two each. DATA_DIR is in
+    `folder`."""
+
+    def build() -> list[str]:
+        a_world()
+        return [*runs(folder, "sharp", noise=0.3, seed=1), *runs(folder, "blunt", noise=1.0, seed=2)]
+
+    return worlds.again("two systems", build, folder=folder)
 
 
 def crowd(campaign: Campaign, mix: dict[str, int], *, seed: int = 1) -> Any:

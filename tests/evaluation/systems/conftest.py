@@ -9,6 +9,7 @@ import pytest
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from tests import worlds
 from tests.evaluation.systems.localizing import give_words, train
 from tests.evaluation.systems.scenes import make_scenes
 from tests.models_core.systems.worlds import examples, vectors
@@ -57,13 +58,21 @@ def own_recipe(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def scenes(db: None, data_dir: Path, tmp_path: Path) -> str:
+def scenes(request: pytest.FixtureRequest, db: None, data_dir: Path, tmp_path: Path) -> str:
+    if "grounded" in request.fixturenames:  # it makes them too
+        request.getfixturevalue("grounded")
+        return "scenes"
     return make_scenes(tmp_path)
 
 
 @pytest.fixture
-def grounded(scenes: str, tmp_path: Path) -> str:
+def grounded(db: None, data_dir: Path, tmp_path: Path) -> str:
     """A system that aligns phrases and regions; word vectors distinguish the things."""
-    give_words(tmp_path)
-    train("grounded")
-    return "grounded"
+
+    def build() -> str:
+        make_scenes(tmp_path)
+        give_words(tmp_path)
+        train("grounded")
+        return "grounded"
+
+    return worlds.again("grounded", build, folder=tmp_path)

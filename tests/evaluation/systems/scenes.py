@@ -21,6 +21,7 @@ from annotation.protocol.terms import (
 from evaluation.selectors import names_of
 from evaluation.services.features.importing import FeatureImport, import_features
 from phrasebox.text.tokens import tokenise
+from tests import worlds
 from tests.evaluation.database.conftest import output_of
 
 THINGS = ("dog", "man", "boat", "tree", "horse", "ball")
@@ -64,7 +65,12 @@ def scene_record(number: int, things: tuple[int, int], parts: tuple[int, int], s
 
 
 def make_scenes(folder: Path) -> str:
-    """Import the corpus `scenes` with its layer, regions `parts`, and whole images `whole`."""
+    """Import the corpus `scenes` with its layer, regions `parts`, and whole images `whole`; DATA_DIR is in
+    `folder`."""
+    return worlds.again("scenes", lambda: _made_scenes(folder), folder=folder)
+
+
+def _made_scenes(folder: Path) -> str:
     rng = np.random.default_rng(5)
     looks = rng.standard_normal((len(THINGS), 10))
     records, rows, ids, boxes = [], [], [], []
@@ -87,6 +93,17 @@ def make_scenes(folder: Path) -> str:
     np.savez(folder / "whole.npz", vectors=whole, ids=np.array(ids[:: len(BOXES)]))
     import_features(FeatureImport(corpus="scenes", name="whole", path=folder / "whole.npz", kind="image"))
     return "scenes"
+
+
+def aligned_scenes(folder: Path) -> str:
+    """Make the scenes, and train the system `aligned` on their regions."""
+
+    def build() -> str:
+        corpus = make_scenes(folder)
+        train_alignment(folder)
+        return corpus
+
+    return worlds.again("aligned scenes", build, folder=folder)
 
 
 def train_alignment(folder: Path) -> None:

@@ -32,8 +32,9 @@ from evaluation.services.common import InputError
 from evaluation.services.runs.ranking import RankRunsRequest, check_ranking
 from evaluation.web.systems import captions as pages
 from phrasebox.formats.candidate_captions import read_candidates
+from tests import worlds
 from tests.evaluation.database.conftest import output_of
-from tests.evaluation.systems.scenes import BOXES, THINGS, train_alignment
+from tests.evaluation.systems.scenes import BOXES, THINGS, make_scenes, train_alignment
 from tests.queue.world import TRUSTING
 from tests.web import world
 from tests.web.staff import press
@@ -62,9 +63,13 @@ def trained(folder: Path, name: str, recipe: str, *features: str) -> None:
 
 
 @pytest.fixture
-def captioner(scenes: str, tmp_path: Path) -> str:
-    trained(tmp_path, "writes", "mRNN", "--features", "whole")
-    return "writes"
+def captioner(db: None, data_dir: Path, tmp_path: Path) -> str:
+    def build() -> str:
+        make_scenes(tmp_path)
+        trained(tmp_path, "writes", "mRNN", "--features", "whole")
+        return "writes"
+
+    return worlds.again("scenes with a captioner", build, folder=tmp_path)
 
 
 def generated(system: str, *options: Any) -> dict[str, Any]:

@@ -21,15 +21,14 @@ from annotation.selectors.records import stream_records
 from evaluation.services.alignments import decoding, localizing
 from evaluation.services.features.store import FeatureSet, feature_set
 from tests.evaluation.database.conftest import output_of
-from tests.evaluation.systems.scenes import BOXES, train_alignment
+from tests.evaluation.systems.scenes import BOXES, aligned_scenes
 
 pytest.importorskip("torch", exc_type=ImportError)
 
 
 @pytest.fixture
-def aligned(scenes: str, tmp_path: Path) -> str:
-    train_alignment(tmp_path)
-    return scenes
+def aligned(db: None, data_dir: Path, tmp_path: Path) -> str:
+    return aligned_scenes(tmp_path)
 
 
 @pytest.mark.django_db
