@@ -29,11 +29,16 @@ class PhraseRule:
     categories: tuple[str, ...] = ()
     whole: bool = False
 
+    @property
+    def reads_captions(self) -> bool:
+        """Whether it depends on more words than those of phrases."""
+        return self.act in (JOIN, CUT)
+
     def mends(self, captions: Sequence[Sequence[str]], mentions: Sequence[Mention]) -> Phrases | None:
         """Return what the rule changes in an image with these captions (their words) and mentions; None if
         nothing."""
         words = tuple(word.casefold() for word in self.words)
-        if self.act in (JOIN, CUT):
+        if self.reads_captions:
             return self._respanned(words, captions, mentions)
         chosen = [mention for mention in mentions if self._names(words, mention)]
         if self.act == REMOVE:
