@@ -93,7 +93,7 @@ class PreviewMendRequest(CampaignRequest):
     ] = ()
 
     def problems(self) -> Iterator[FieldError]:
-        """Yield errors of phrases in a wrong notation, and that nothing is to change."""
+        """Yield errors of phrases in a wrong notation."""
         for number, text in enumerate(self.add):
             match = _PHRASE.fullmatch(text)
             if match is None:
@@ -103,8 +103,6 @@ class PreviewMendRequest(CampaignRequest):
                 if name and name not in CATEGORIES:
                     params = {"kind": _("category"), "value": name, "known": ", ".join(CATEGORIES)}
                     yield FieldError(f"add.{number}", "unknown_of", params)
-        if not (self.remove or self.add or self.unrelated):
-            yield FieldError("add", "either", {"other": "remove, unrelated"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,7 +301,9 @@ def apply_phrase_rule(request: PhraseRuleRequest, context: OperationContext) -> 
 
 def asserted(row: OpenImage, request: PreviewMendRequest) -> list[Ruling]:
     """Return the rulings of a request about an open image. Raises CannotRule if words or phrases do not
-    exist."""
+    exist, and Invalid if nothing is to change."""
+    if not (request.remove or request.add or request.unrelated):
+        raise invalid("add", "either", other="remove, unrelated")
     there = {mention.id: mention for mention in map(mention_from, row.mentions)}
     captions = captions_in_words(row)
     added = [phrase_at(text, captions, there) for text in request.add]
