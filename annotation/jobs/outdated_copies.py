@@ -20,7 +20,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.datasets.archives import is_stored
 from annotation.jobs.kinds.export_dataset import EXPORTS
 from annotation.jobs.status import visible_jobs
-from annotation.models import AuditEntry, Corpus, Job, Judgment, Layer, TrustState
+from annotation.models import AuditEntry, Campaign, Corpus, Job, Judgment, Layer, TrustState
 from annotation.selectors.corpora import CORPORA
 
 CORPUS, EXPORT, BUNDLE = "corpus", "export", "bundle"
@@ -166,4 +166,5 @@ def _subject(job: Job) -> tuple[str, str]:
     if layer is None:
         layers = list(Layer.objects.filter(corpus__name=corpus).values_list("name", flat=True))
         layer = layers[0] if len(layers) == 1 else ""
-    return corpus, layer
+    of_campaign = Campaign.objects.filter(corpus__name=corpus, name=layer).exists()
+    return corpus, layer if of_campaign else ""

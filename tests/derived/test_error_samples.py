@@ -112,6 +112,13 @@ def test_a_sample_is_judged_on_its_pages(corpus: Corpus) -> None:
     page = client.get(following, follow=True)
     assert page.redirect_chain[-1][0] == address
     assert "2 of 2 mentions are judged." in words(page) and "Rates of errors" in words(page)
+    query = {"corpus": corpus.name, "sample": sample.pk}
+    page = client.get(reverse("operation", args=["error_rates"]), query)
+    assert "Rates of errors" in words(page) and "CSV" in words(page)
+    table = reverse("operation_tables", args=["error_rates", "latex"])
+    assert "\\begin{tabular}" in client.get(table, query).content.decode()
+    assert client.get(table, {**query, "sample": 99}).status_code == 404
+    assert client.get(reverse("operation", args=["error_rates"]), {**query, "sample": 99}).status_code == 400
     missing = reverse("sampled_mention", args=[corpus.name, sample.pk, 3])
     assert client.get(missing).status_code == 404
 

@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import Sum
 
 from annotation.datasets.bundles import check
 from annotation.datasets.bundles.writing import write_bundle
@@ -198,8 +199,10 @@ def test_answers_to_unchanged_questions_count_in_whatever_order_phrases_are_mend
 
 
 @pytest.mark.slow
-def test_they_count_in_each_of_300_orders(tmp_path: Path):
-    check_campaign(mend_while_people_work(300, seed=1), tmp_path)
+@pytest.mark.parametrize("seed", range(100, 115))
+def test_they_count_in_each_of_300_orders(seed: int, tmp_path: Path):
+    """Fifteen campaigns of twenty images, each of which has an order of its own."""
+    check_campaign(mend_while_people_work(20, seed=seed), tmp_path)
 
 
 def run(name: str, *arguments: str):
@@ -241,15 +244,19 @@ def test_another_span_is_asked_about_and_the_rest_stays():
 
 
 def test_what_was_asked_is_what_was_forecast():
-    """People who know the new phrase answer what follows from the mend."""
-    world = the_world(limits={"fruitless": 3})
+    """People who know the phrases answer what follows from the mend; the money is what they earn by it."""
+    world = the_world(limits={"fruitless": 3}, pay={"basis": "item", "per_item": PER_ITEM, "currency": "EUR"})
     work(world)
-    forecast = sum(run("preview_mend", "review", "man", "--remove", THE_MAN)["answers"].values())
+    forecast = run("preview_mend", "review", "man", "--remove", THE_MAN)
     before = Judgment.objects.count()
+    earned = Assignment.objects.aggregate(pay=Sum("pay"))["pay"]
     run("mend_phrases", "review", "man", "--remove", THE_MAN)
-    assert world.work() == forecast
+    assert world.work() == sum(forecast["answers"].values())
     assert image(world).complete
-    assert Judgment.objects.count() == before + forecast
+    assert Judgment.objects.count() == before + sum(forecast["answers"].values())
+    earned = Assignment.objects.aggregate(pay=Sum("pay"))["pay"] - earned
+    assert float(forecast["cost"]) == pytest.approx(earned / 1e6, rel=0.1)
+    assert forecast["currency"] == "EUR"
 
 
 def test_a_caption_that_does_not_describe_the_picture_is_listed_in_the_export(tmp_path: Path):

@@ -90,10 +90,15 @@ def test_copies_with_a_withdrawn_picture(tmp_path: Path) -> None:
     exported("export_dataset", corpus=corpus.name, format="jsonl", pictures=True)
     (copy,) = copies()
     assert (copy.job, copy.pictures, copy.people, copy.stored) == (with_pictures.pk, 2, 0, False)
-    page = words(client.post(address))
+    assert copy.campaign is None
+    page = words(client.get(address))
     assert with_pictures.result["sha256"] in page and "scenes" in page
     # Only of the corpora that one runs.
     other = signed_in("eve")
     grant = {"role": RESEARCHER, "corpus": a_corpus("other", [an_image("i0")])}
     RoleGrant.objects.create(account=Account.objects.get(username="eve"), **grant)
-    assert "scenes" not in words(other.post(address))
+    assert "scenes" not in words(other.get(address))
+    table = reverse("operation_tables", args=["list_outdated_copies", "csv"])
+    assert (
+        "scenes" in client.get(table).content.decode() and "scenes" not in other.get(table).content.decode()
+    )

@@ -74,12 +74,14 @@ def _confirms(request: HttpRequest) -> bool:
 @login_required
 @confirmed_where(_confirms)
 def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show the form of an operation. POST runs it, or enqueues its job, and redirects to the page in the
-    field `next`, if there is one."""
+    """Show the form of an operation, or the tables of one that only reads. POST runs it, or enqueues its job,
+    and redirects to the page in the field `next`, if there is one."""
     account, operation = account_of(request), _operation(name)
     if not operation.permission.allows(account):
         return role_missing(request, *operation.permission.roles)
     assert operation.page is not None
+    if request.method != "POST" and _reads_tables(operation):
+        return _tables_page(request, operation)
     if request.method != "POST":
         return _page(request, operation, RequestForm(operation, account, initial=request.GET.dict()))
     form, result, problem, status = RequestForm(operation, account, request.POST), None, "", 400
@@ -114,6 +116,50 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     if status == 200:
         about |= _shown(operation, result)
     return _page(request, operation, form, **about, back=_next(request), error=problem, status=status)
+
+
+def _reads_tables(operation: Operation) -> bool:
+    """Whether its result is tables, it changes nothing, and it takes no job."""
+    page, rest = operation.page, operation.rest
+    return page is not None and page.tables is not None and rest is not None and rest.method == "GET"
+
+
+def _tables_page(request: HttpRequest, operation: Operation) -> HttpResponse:
+    """Show the tables for the query string, with downloads; the form if a field is missing or invalid."""
+    account, about = account_of(request), dict[str, Any]()
+    form = RequestForm(operation, account, request.GET or None)
+    try:
+        tables_request, _row = query_request(operation, account, request.GET)
+        about = _shown(operation, operation.run(tables_request, OperationContext(account)))
+        layouts = operation.command.layouts if operation.command is not None else {}
+        query = f"?{request.GET.urlencode()}" if request.GET else ""
+        about["downloads"] = [
+            (_layout_file(layout)[0], reverse("operation_tables", args=[operation.name, layout]) + query)
+            for layout in layouts
+        ]
+    except Invalid as error:
+        if request.GET:
+            form.refuse(error)
+    except Forbidden as error:
+        return role_missing(request, *error.roles)
+    return _page(request, operation, form, **about, status=400 if request.GET and form.errors else 200)
+
+
+@require_safe
+@login_required
+def operation_tables(request: HttpRequest, name: str, layout: str) -> HttpResponse:
+    """Serve the tables of an operation that only reads, for the query string, in a layout such as CSV."""
+    operation, account = _operation(name), account_of(request)
+    layouts = operation.command.layouts if operation.command is not None else {}
+    if layout not in layouts or not _reads_tables(operation):
+        raise Http404(_("There is no such file."))
+    try:
+        tables_request, _row = query_request(operation, account, request.GET)
+        return _in_layout(operation, layout, operation.run(tables_request, OperationContext(account)))
+    except Forbidden as error:
+        return role_missing(request, *error.roles)
+    except Invalid as error:
+        raise Http404(str(error)) from error
 
 
 def _shown(operation: Operation, result: Any) -> dict[str, Any]:
@@ -173,6 +219,7 @@ def _page(
         job_line(job, leads=f"?job={job.pk}" if tabled and job.state == Job.DONE else "") for job in newest
     ]
     about = {"operation": operation, "form": form, "jobs": lines, "following": _next(request), **more}
+    about["reads"] = _reads_tables(operation)
     about["live"] = any(line.live for line in lines)
     if tabled:
         about |= _of_job(request, operation, form.account)
@@ -210,7 +257,12 @@ def operation_layout(request: HttpRequest, name: str, number: int, layout: str) 
     layouts = operation.command.layouts if operation.command is not None else {}
     if job is None or layout not in layouts or operation.result is None or isinstance(operation.result, File):
         raise Http404(_("There is no such file."))
-    text = layouts[layout](read_result(operation.result, job.result))
+    return _in_layout(operation, layout, read_result(operation.result, job.result))
+
+
+def _in_layout(operation: Operation, layout: str, result: Any) -> HttpResponse:
+    assert operation.command is not None
+    text = operation.command.layouts[layout](result)
     _title, ending, media_type = _layout_file(layout)
     response = HttpResponse(f"{text}\n", content_type=f"{media_type}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{operation.name}.{ending}"'
@@ -249,5 +301,6 @@ urlpatterns = [
     path("", operation_list, name="operation_list"),
     path("<slug:name>/", operation_page, name="operation"),
     path("<slug:name>/file", operation_file, name="operation_file"),
+    path("<slug:name>/tables/<slug:layout>", operation_tables, name="operation_tables"),
     path("<slug:name>/results/<int:number>/<slug:layout>", operation_layout, name="operation_layout"),
 ]
