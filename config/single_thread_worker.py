@@ -9,8 +9,8 @@ which may wait for a slow client, use the server's threads. For more concurrent 
 A response to a worker is sent at a multiple of a step after the call arrived. Selecting, grading and
 following a control item takes other statements than a question, and a few milliseconds more or less: without
 the step, a program with a clock could distinguish them. The thread of calls does not wait for it. The step
-is twice the time of a call on a busy machine: longer for requests of a task alone, and for changes of
-answers, since for a question the image is computed again.
+is twice the time of a call that returns a task, alone or with the response to an answer; it is longer for
+changes of answers, since for a question the image is computed again.
 """
 
 import io
@@ -26,9 +26,7 @@ CALLS = ("/api/tasks", "/api/assignments/")
 #: Prefixes of addresses that return tasks, by calls and by pages; and the step of their responses, in
 #: seconds.
 HANDED = (*CALLS, "/tasks/")
-STEP_SECONDS = 0.02
-#: The address of requests of a task alone, and their step.
-TAKES, TAKE_STEP_SECONDS = "/api/tasks/next", 0.04
+STEP_SECONDS = 0.04
 #: Parts of addresses that change answers, and their step.
 CHANGES, CHANGE_STEP_SECONDS = ("/change", "/answers/"), 0.25
 #: Maximum size of a worker's call; a larger one is rejected by its view, in another thread.
@@ -79,8 +77,7 @@ class SingleThreadWorker:
         path = environ.get("PATH_INFO", "")
         if path.startswith(HANDED):
             changes = environ.get("REQUEST_METHOD") == "POST" and any(name in path for name in CHANGES)
-            step = TAKE_STEP_SECONDS if path == TAKES else STEP_SECONDS
-            time.sleep((came - time.monotonic()) % (CHANGE_STEP_SECONDS if changes else step))
+            time.sleep((came - time.monotonic()) % (CHANGE_STEP_SECONDS if changes else STEP_SECONDS))
         return answer
 
     def _submit_and_wait(

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
@@ -17,7 +17,6 @@ from django.utils.translation import gettext_lazy
 from pydantic import Field
 
 from annotation.common import database
-from annotation.common.database import chunks
 from annotation.common.operations import FieldError, Help, OneOf, OperationContext, invalid
 from annotation.models import Account, Campaign, Caption, Control, Flag, OpenImage
 from annotation.moderation import control_items, rulings
@@ -263,9 +262,9 @@ def preview_phrase_rule(request: PreviewPhraseRuleRequest, context: OperationCon
     campaign, rule = request.row(), request.rule()
     forecast = _Forecast(campaign)
     changes: dict[int, Phrases] = {}
-    for row, change in _changed_by(campaign, rule):
-        forecast.count(list(map(mention_from, row.mentions)), change)
-        changes[row.pk] = change
+    for row_id, _key, mentions, change in _changed_by(campaign, rule):
+        forecast.count(mentions, change)
+        changes[row_id] = change
     rng = SeededRng(campaign.seed, "phrase rule", request.words)
     sample = sorted(changes, key=lambda row: rng.uniform())[:SAMPLED_IMAGES]
     for row in OpenImage.objects.filter(pk__in=sample).select_related("image", "campaign").order_by("pk"):
@@ -276,7 +275,7 @@ def preview_phrase_rule(request: PreviewPhraseRuleRequest, context: OperationCon
 def apply_phrase_rule(request: PhraseRuleRequest, context: OperationContext) -> MendedImages:
     """Apply a rule to every image that it changes, each in its own transaction."""
     campaign, rule = request.row(), request.rule()
-    found = [(row.pk, row.image.key) for row, _change in _changed_by(campaign, rule)]
+    found = [(found.row, found.key) for found in _changed_by(campaign, rule)]
     images = phrases = retired = 0
     skipped: dict[str, str] = {}
     for row_id, key in context.progress_of("mending images", len(found))(found):
@@ -284,7 +283,8 @@ def apply_phrase_rule(request: PhraseRuleRequest, context: OperationContext) -> 
             with database.writing():
                 control_items.lock_campaigns([campaign.pk])
                 locked = rulings.locked_for_ruling(row_id)
-                change = _change_of(rule, locked, captions_in_words(locked))
+                stored = list(map(mention_from, locked.mentions))
+                change = rule.mends(captions_in_words(locked), stored)
                 if change is None:
                     continue
                 done = make_mends(locked, [change], comment=request.comment, actor=context.actor)
@@ -443,39 +443,45 @@ def _in_words(mention: Mention) -> str:
     return f"{mention.text} ({'/'.join(mention.categories)}{noun})"
 
 
-def _changed_by(campaign: Campaign, rule: PhraseRule) -> Iterator[tuple[OpenImage, Phrases]]:
-    """Yield the open images of a campaign that a rule changes, with the change."""
-    rows = OpenImage.objects.filter(campaign=campaign).select_related("image").order_by("pk")
-    rows = rows.only("pk", "mentions", "image__key", "questions")
+class _RuleChange(NamedTuple):
+    """What a rule changes in an open image, by its id and its image's key."""
+
+    row: int
+    key: str
+    mentions: list[Mention]
+    change: Phrases
+
+
+def _changed_by(campaign: Campaign, rule: PhraseRule) -> Iterator[_RuleChange]:
+    """Yield what a rule changes in the open images of a campaign, in their order."""
+    rows = OpenImage.objects.filter(campaign=campaign).order_by("pk")
     word = max(rule.words, key=len)
     if word.isascii():  # SQLite ignores the case of these letters only
         holds = Q(text__icontains=word) | Q(tokens__icontains=word)
         rows = rows.filter(Exists(Caption.objects.filter(holds, image=OuterRef("image"))))
     after = 0
-    while page := list(rows.filter(pk__gt=after)[:_TOGETHER]):
-        captions = _captions(page)
-        for row in page:
-            change = _change_of(rule, row, [caption.words for caption in captions[row.image_id]])
+    while page := list(
+        rows.filter(pk__gt=after).values_list("pk", "image__key", "image", "mentions")[:_TOGETHER]
+    ):
+        captions = _captions([image for _, _, image, _ in page]) if rule.reads_captions else {}
+        for row, key, image, stored in page:
+            mentions = [mention_from(fields) for fields in stored]
+            change = rule.mends([caption.words for caption in captions.get(image, ())], mentions)
             if change is not None:
-                yield row, change
-        after = page[-1].pk
-
-
-def _change_of(rule: PhraseRule, row: OpenImage, captions: Sequence[Sequence[str]]) -> Phrases | None:
-    return rule.mends(captions, [mention_from(fields) for fields in row.mentions])
+                yield _RuleChange(row, key, mentions, change)
+        after = page[-1][0]
 
 
 def captions_in_words(row: OpenImage) -> list[list[str]]:
     """Return the words of each caption of an open image."""
-    return [caption.words for caption in _captions([row])[row.image_id]]
+    return [caption.words for caption in _captions([row.image_id])[row.image_id]]
 
 
-def _captions(rows: Sequence[OpenImage]) -> Mapping[int, list[Caption]]:
-    """Return the captions of open images, in order, by their image's id."""
-    captions: dict[int, list[Caption]] = {row.image_id: [] for row in rows}
-    for some in chunks(list(captions), _TOGETHER):
-        for caption in Caption.objects.filter(image__in=some).order_by("image", "number"):
-            captions[caption.image_id].append(caption)
+def _captions(images: Sequence[int]) -> Mapping[int, list[Caption]]:
+    """Return the captions of images (ids), in order; at most `_TOGETHER` images."""
+    captions: dict[int, list[Caption]] = {image: [] for image in images}
+    for caption in Caption.objects.filter(image__in=images).order_by("image", "number"):
+        captions[caption.image_id].append(caption)
     return captions
 
 

@@ -18,14 +18,11 @@ from annotation.protocol.terms import SCENE, Box, Chain, LayerObject, LayerRecor
 
 @dataclass(frozen=True, slots=True)
 class MendForecast:
-    """The consequences of a mend: answers (ids) that no longer count and those that count again, questions
-    that open and that are no longer asked, and the answers to come by kind; those that are saved are
-    negative."""
+    """The consequences of a mend: answers (ids) that no longer count, questions that open, and the answers to
+    come by kind; those that are saved are negative."""
 
     superseded: frozenset[str]
-    restored: frozenset[str]
     opened: tuple[Question, ...]
-    closed: tuple[Question, ...]
     answers: Mapping[str, float]
 
 
@@ -53,12 +50,10 @@ def forecast_mend(
             rehearsed = rehearse(fold, truth, earlier=judgments, seed=seed + again, share=share)
             for kind, expected in rehearsed.items():
                 answers[kind] = answers.get(kind, 0.0) + sign * expected / times
-    keys = [{question.key for question in state.questions} for state in (old, new)]
+    asked = {question.key for question in old.questions}
     return MendForecast(
         superseded=frozenset(new.superseded).difference(old.superseded),
-        restored=frozenset(old.superseded).difference(new.superseded),
-        opened=tuple(question for question in new.questions if question.key not in keys[0]),
-        closed=tuple(question for question in old.questions if question.key not in keys[1]),
+        opened=tuple(question for question in new.questions if question.key not in asked),
         answers=answers,
     )
 
@@ -74,7 +69,8 @@ def likely_layer(
     """
     known = [chain for chain in state.chains if chain.stage != LINKING]
     chain_of = {mention.id: number for number, chain in enumerate(known) for mention in chain.mentions}
-    gone = [m for chain in known for m in chain.mentions if m.id not in {m.id for m in mentions}]
+    ids = {mention.id for mention in mentions}
+    gone = [mention for chain in known for mention in chain.mentions if mention.id not in ids]
     guess = guessed_layer(tuple(mentions), size)
     groups: dict[tuple[str, int], list[Mention]] = {}
     for number, guessed in enumerate(guess.chains):
@@ -92,7 +88,8 @@ def likely_layer(
         for mention in unknown:
             free = [home for home in homes if _has_room(mention, groups["known", home])]
             groups.setdefault(("known", free[0]) if free else ("guess", number), []).append(mention)
-    chains, objects = [], []
+    chains: list[Chain] = []
+    objects: list[LayerObject] = []
     depicted = guess.depicted()
     for (origin, number), members in groups.items():
         name = str(len(chains) + 1)

@@ -29,11 +29,16 @@ class PhraseRule:
     categories: tuple[str, ...] = ()
     whole: bool = False
 
+    @property
+    def reads_captions(self) -> bool:
+        """Whether it depends on more words than those of phrases."""
+        return self.act in (JOIN, CUT)
+
     def mends(self, captions: Sequence[Sequence[str]], mentions: Sequence[Mention]) -> Phrases | None:
         """Return what the rule changes in an image with these captions (their words) and mentions; None if
         nothing."""
         words = tuple(word.casefold() for word in self.words)
-        if self.act in (JOIN, CUT):
+        if self.reads_captions:
             return self._respanned(words, captions, mentions)
         chosen = [mention for mention in mentions if self._names(words, mention)]
         if self.act == REMOVE:
@@ -85,7 +90,7 @@ def proposed_span(words: Sequence[str], span: Span, comment: str) -> Span | None
     """Return the phrase that a worker's comment on a wrong phrase probably proposes; None if it says none.
 
     It is the longest run of the caption's words that the comment has too, and that shares a word with the
-    phrase at `span`; the earliest of equally long ones. The phrase itself is no proposal.
+    phrase at `span`; the earliest of equally long ones. None if it is the phrase itself.
     """
     caption, start, end = span
     said = " ".join(_word(word) for word in comment.split())
@@ -93,13 +98,13 @@ def proposed_span(words: Sequence[str], span: Span, comment: str) -> Span | None
         (first, last)
         for first in range(len(words))
         for last in range(first + 1, len(words) + 1)
-        if first < end and start < last and (first, last) != (start, end)
+        if first < end and start < last
     ]
     found = [run for run in runs if f" {' '.join(map(_word, words[slice(*run)]))} " in f" {said} "]
     if not found:
         return None
     first, last = max(found, key=lambda run: (run[1] - run[0], -run[0]))
-    return caption, first, last
+    return None if (first, last) == (start, end) else (caption, first, last)
 
 
 def _word(word: str) -> str:

@@ -14,7 +14,6 @@ from config.single_thread_worker import (
     CHANGE_STEP_SECONDS,
     LARGEST_CALL,
     STEP_SECONDS,
-    TAKE_STEP_SECONDS,
     SingleThreadWorker,
 )
 
@@ -85,7 +84,7 @@ def test_pages_pictures_and_what_is_no_call_stay_in_the_servers_threads(path: st
     ("path", "method", "step"),
     [
         (ANSWER, "POST", STEP_SECONDS),
-        ("/api/tasks/next", "POST", TAKE_STEP_SECONDS),
+        ("/api/tasks/next", "POST", STEP_SECONDS),
         ("/tasks/quay/coref_link/", "GET", STEP_SECONDS),
         ("/tasks/quay/coref_link/answers/7/", "GET", STEP_SECONDS),
         ("/tasks/quay/coref_link/answers/7/", "POST", CHANGE_STEP_SECONDS),

@@ -153,8 +153,8 @@ def _mend_page(request: HttpRequest, row: OpenImage, error: str, preview: Previe
     stored = sorted(map(mention_from, row.mentions), key=lambda mention: mention.span)
     captions = mending.captions_in_words(row)
     flag_id = query_number(request.POST or request.GET, "report")
-    flags = Flag.objects.filter(judgment__image=row, pk=flag_id).select_related("judgment__worker")
-    report = flags.first() if flag_id is not None else None
+    flags = Flag.objects.filter(judgment__image=row).select_related("judgment__worker")
+    report = flags.filter(pk=flag_id).first() if flag_id is not None else None
     proposal = mending.proposal_of(report, row) if report is not None else None
     seen = " ".join(mention.id for mention in stored)
     names = seen.split()
