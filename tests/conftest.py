@@ -326,6 +326,25 @@ def emptied_by_deleting() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def convert_queries_once() -> Iterator[None]:
+    """Write a query with SQLite's placeholders once: Django's regular expression took a twentieth of the time
+    of tests with a database."""
+    from django.db.backends.sqlite3.base import SQLiteCursorWrapper
+
+    convert = SQLiteCursorWrapper.convert_query
+    converted = functools.lru_cache(maxsize=1000)(lambda query: convert(None, query))
+
+    def cached(cursor: Any, query: str, *, param_names: Any = None) -> str:
+        if param_names is not None or len(query) > 10_000:
+            return convert(cursor, query, param_names=param_names)
+        return converted(query)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SQLiteCursorWrapper, "convert_query", cached)
+        yield
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of real data: REAL_DATA_DIR, or ../shared/data beside the repository."""
