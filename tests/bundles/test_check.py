@@ -220,7 +220,7 @@ def test_a_phrase_that_is_not_as_it_was_ruled_is_named(change: str) -> None:
     if change == "phrase":
         rows["mentions"] = []
     elif change == "noun":
-        del rows["mentions"][0]["noun"]
+        rows["mentions"][0]["head"] = "man"
     elif change == "caption":
         rows["mentions"].append({**rows["mentions"][0], "mention": "1:0-2"})
     else:
