@@ -212,8 +212,8 @@ def _people(campaign: Mapping[str, Any]) -> Iterator[str]:
         came = ", ".join(f"{name} {n:,}" for name, n in people["by_source"].items())
         yield f"Where they came from: {came}."
     if people["by_country"]:
-        said = ", ".join(f"{country} {n:,}" for country, n in people["by_country"].items())
-        yield f"Their countries (ISO 3166), as they or their platforms said: {said}."
+        counts = ", ".join(f"{country} {n:,}" for country, n in people["by_country"].items())
+        yield f"Their countries (ISO 3166), as they or their platforms counts: {said}."
     yield ""
     rows = [
         [

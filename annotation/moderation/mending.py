@@ -275,10 +275,10 @@ def preview_phrase_rule(request: PreviewPhraseRuleRequest, context: OperationCon
 def apply_phrase_rule(request: PhraseRuleRequest, context: OperationContext) -> MendedImages:
     """Apply a rule to every image that it changes, each in its own transaction."""
     campaign, rule = request.row(), request.rule()
-    found = [(found.row, found.key) for found in _changed_by(campaign, rule)]
+    changed = [(item.row, item.key) for item in _changed_by(campaign, rule)]
     images = phrases = retired = 0
     skipped: dict[str, str] = {}
-    for row_id, key in context.progress_of("mending images", len(found))(found):
+    for row_id, key in context.progress_of("mending images", len(changed))(changed):
         try:
             with database.writing():
                 control_items.lock_campaigns([campaign.pk])
@@ -304,9 +304,9 @@ def asserted(row: OpenImage, request: PreviewMendRequest) -> list[Ruling]:
     exist, and Invalid if nothing is to change."""
     if not (request.remove or request.add or request.unrelated):
         raise invalid("add", "either", other="remove, unrelated")
-    there = {mention.id: mention for mention in map(mention_from, row.mentions)}
+    by_id = {mention.id: mention for mention in map(mention_from, row.mentions)}
     captions = captions_in_words(row)
-    added = [phrase_at(text, captions, there) for text in request.add]
+    added = [phrase_at(text, captions, by_id) for text in request.add]
     try:
         phrases = [Phrases(tuple(request.remove), tuple(added))] if request.remove or added else []
     except ValueError:
@@ -314,7 +314,7 @@ def asserted(row: OpenImage, request: PreviewMendRequest) -> list[Ruling]:
     new: list[Ruling] = [*phrases, *map(UnrelatedCaption, dict.fromkeys(request.unrelated))]
     for ruling in new:
         rulings.check_mend(row, ruling)
-    rulings.check_apart(mended(there.values(), new), rulings.opened_mentions(row))
+    rulings.check_apart(mended(by_id.values(), new), rulings.opened_mentions(row))
     return new
 
 
@@ -338,9 +338,9 @@ def proposal_of(report: Flag, row: OpenImage) -> tuple[Mention, Mention] | None:
     proposes none."""
     names = dict(row.judgments.values_list("name", "key"))
     captions = captions_in_words(row)
-    there = {mention.id: mention for mention in map(mention_from, row.mentions)}
+    by_id = {mention.id: mention for mention in map(mention_from, row.mentions)}
     for name in review.mentions_in(report.judgment.key, names):
-        mention = there.get(name)
+        mention = by_id.get(name)
         if mention is None:
             continue
         span = proposed_span(captions[mention.caption], mention.span, report.comment)
@@ -485,14 +485,14 @@ def _captions(images: Sequence[int]) -> Mapping[int, list[Caption]]:
     return captions
 
 
-def phrase_at(text: str, captions: Sequence[Sequence[str]], there: Mapping[str, Mention]) -> Mention:
+def phrase_at(text: str, captions: Sequence[Sequence[str]], by_id: Mapping[str, Mention]) -> Mention:
     """Return the phrase of a notation; what it does not say is as before, or as its words have it."""
     match = _PHRASE.fullmatch(text)
     assert match is not None
     caption, start, end = (int(match[number]) for number in (1, 2, 3))
     if caption >= len(captions) or not start < end <= len(captions[caption]):
         raise CannotRule(_("The image has no words at %(name)s.") % {"name": text})
-    mention = there.get(f"{caption}:{start}-{end}") or mentions_at(captions, [(caption, start, end)])[0]
+    mention = by_id.get(f"{caption}:{start}-{end}") or mentions_at(captions, [(caption, start, end)])[0]
     if match[4]:
         mention = replace(mention, categories=tuple(dict.fromkeys(match[4].split("/"))))
     if match[5]:

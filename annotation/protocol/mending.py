@@ -50,10 +50,10 @@ def forecast_mend(
             rehearsed = rehearse(fold, truth, earlier=judgments, seed=seed + again, share=share)
             for kind, expected in rehearsed.items():
                 answers[kind] = answers.get(kind, 0.0) + sign * expected / times
-    asked = {question.key for question in old.questions}
+    old_keys = {question.key for question in old.questions}
     return MendForecast(
         superseded=frozenset(new.superseded).difference(old.superseded),
-        opened=tuple(question for question in new.questions if question.key not in asked),
+        opened=tuple(question for question in new.questions if question.key not in old_keys),
         answers=answers,
     )
 

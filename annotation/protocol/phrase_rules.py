@@ -93,17 +93,17 @@ def proposed_span(words: Sequence[str], span: Span, comment: str) -> Span | None
     phrase at `span`; the earliest of equally long ones. None if it is the phrase itself.
     """
     caption, start, end = span
-    said = " ".join(_word(word) for word in comment.split())
+    text = " ".join(_word(word) for word in comment.split())
     runs = [
         (first, last)
         for first in range(len(words))
         for last in range(first + 1, len(words) + 1)
         if first < end and start < last
     ]
-    found = [run for run in runs if f" {' '.join(map(_word, words[slice(*run)]))} " in f" {said} "]
-    if not found:
+    named = [run for run in runs if f" {' '.join(map(_word, words[slice(*run)]))} " in f" {text} "]
+    if not named:
         return None
-    first, last = max(found, key=lambda run: (run[1] - run[0], -run[0]))
+    first, last = max(named, key=lambda run: (run[1] - run[0], -run[0]))
     return None if (first, last) == (start, end) else (caption, first, last)
 
 

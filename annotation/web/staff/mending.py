@@ -116,11 +116,11 @@ def phrase_rules(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 def _request_of(data: Mapping[str, str], row: OpenImage) -> MendPhrasesRequest:
     """Return the changes of the form: what it has now against what it showed at first."""
-    there = {mention.id: mention for mention in map(mention_from, row.mentions)}
+    by_id = {mention.id: mention for mention in map(mention_from, row.mentions)}
     before, after = data.get("seen", "").split(), data.get("phrases", "").split()
     add = []
     for name in after:
-        mention = there.get(name) if name in before else None
+        mention = by_id.get(name) if name in before else None
         categories, noun = data.get(f"categories:{name}", ""), data.get(f"noun:{name}", "")
         changed = ""
         if categories and (mention is None or categories != "/".join(mention.categories)):
@@ -208,9 +208,9 @@ def _mentions_of(
 
 def _rows(mentions: Sequence[Mention], data: Mapping[str, str]) -> Iterator[PhraseRow]:
     for mention in mentions:
-        own = "/".join(mention.categories)
-        choices = tuple(dict.fromkeys((*CATEGORIES, own)))
-        categories = data.get(f"categories:{mention.id}", own)
+        stored = "/".join(mention.categories)
+        choices = tuple(dict.fromkeys((*CATEGORIES, stored)))
+        categories = data.get(f"categories:{mention.id}", stored)
         noun = data.get(f"noun:{mention.id}", mention.noun or mention.tokens[-1])
         yield PhraseRow(mention, categories, choices, noun)
 
