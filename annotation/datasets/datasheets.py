@@ -213,7 +213,7 @@ def _people(campaign: Mapping[str, Any]) -> Iterator[str]:
         yield f"Where they came from: {came}."
     if people["by_country"]:
         counts = ", ".join(f"{country} {n:,}" for country, n in people["by_country"].items())
-        yield f"Their countries (ISO 3166), as they or their platforms counts: {said}."
+        yield f"Their countries (ISO 3166), as they or their platforms said: {counts}."
     yield ""
     rows = [
         [
