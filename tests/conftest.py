@@ -332,7 +332,7 @@ def convert_queries_once() -> Iterator[None]:
     of tests with a database."""
     from django.db.backends.sqlite3.base import SQLiteCursorWrapper
 
-    convert = SQLiteCursorWrapper.convert_query
+    convert: Any = SQLiteCursorWrapper.convert_query
     converted = functools.lru_cache(maxsize=1000)(lambda query: convert(None, query))
 
     def cached(cursor: Any, query: str, *, param_names: Any = None) -> str:
