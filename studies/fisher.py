@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import WordNumbers
 from models_core.features.text.fisher import FisherVectors, wordless
-from models_core.features.text.mixture_steps import LEAST_POSTERIOR, Family
+from models_core.features.text.mixture_loops import LEAST_POSTERIOR
+from models_core.features.text.mixture_steps import Family
 from models_core.features.text.mixtures import MixtureSettings, WordMixture
 from studies.measuring import seconds
 

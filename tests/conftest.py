@@ -13,7 +13,7 @@ import shutil
 import signal
 import tempfile
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -332,7 +332,7 @@ def convert_queries_once() -> Iterator[None]:
     of tests with a database."""
     from django.db.backends.sqlite3.base import SQLiteCursorWrapper
 
-    convert: Any = SQLiteCursorWrapper.convert_query
+    convert: Callable[..., str] = SQLiteCursorWrapper.convert_query
     converted = functools.lru_cache(maxsize=1000)(lambda query: convert(None, query))
 
     def cached(cursor: Any, query: str, *, param_names: Any = None) -> str:

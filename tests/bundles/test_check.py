@@ -215,15 +215,16 @@ def test_a_phrase_that_is_not_as_it_was_ruled_is_named(change: str) -> None:
     story = Story([man, dog], ImageSettings(), seed=1, steps=0)
     story.rulings = [(Phrases((), (replace(man, noun="a"),)), False), (UnrelatedCaption(1), False)]
     image, rows, protocol, _ = story.rows()
-    record = {"layer": {"chains": [], "objects": []}, "captions": [{}, {"unrelated": True}]}
+    captions: list[dict[str, bool]] = [{}, {"unrelated": True}]
+    record = {"layer": {"chains": [], "objects": []}, "captions": captions}
     if change == "phrase":
         rows["mentions"] = []
     elif change == "noun":
-        del rows["mentions"][0]["noun"]
+        rows["mentions"][0]["head"] = "man"
     elif change == "caption":
         rows["mentions"].append({**rows["mentions"][0], "mention": "1:0-2"})
     else:
-        del record["captions"][1]["unrelated"]
+        del captions[1]["unrelated"]
     named = "caption 1" if change in ("caption", "mark") else "phrase 0:0-2"
     assert any(named in problem for problem in check.image_problems(image, rows, protocol, record))
 

@@ -112,7 +112,7 @@ def test_a_sample_is_judged_on_its_pages(corpus: Corpus) -> None:
     page = client.get(following, follow=True)
     assert page.redirect_chain[-1][0] == address
     assert "2 of 2 mentions are judged." in words(page) and "Rates of errors" in words(page)
-    query = {"corpus": corpus.name, "sample": sample.pk}
+    query: dict[str, Any] = {"corpus": corpus.name, "sample": sample.pk}
     page = client.get(reverse("operation", args=["error_rates"]), query)
     assert "Rates of errors" in words(page) and "CSV" in words(page)
     table = reverse("operation_tables", args=["error_rates", "latex"])

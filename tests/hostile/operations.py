@@ -42,6 +42,7 @@ from annotation.models import (
     Caption,
     Control,
     Corpus,
+    ErrorSample,
     Flag,
     Image,
     Invitation,
@@ -514,6 +515,8 @@ get("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _value_of)
 post("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _value_of, answer="no")
 get("task_consent", SIGNED_IN, "tested", kind=q.COREF_LINK)
 post("task_consent", SIGNED_IN, "tested", version="1")
+get("task_country", SIGNED_IN, "tested", kind=q.COREF_LINK)
+post("task_country", SIGNED_IN, "tested", country=lambda at: at.choice("US", "DE", ""))
 post("task_test", SIGNED_IN, "tested", q.COREF_LINK)
 post("task_practice", SIGNED_IN, "quay", q.COREF_LINK, answer="yes")
 post(
@@ -561,6 +564,17 @@ get("operation_list", SIGNED_IN)
 get("corpus", READERS, "quay", split="test", category="people", text="dogs", layer="import", after=1)
 get("corpus", READERS, "quay", called="unfinished", before=4, unfinished=1)
 get("corpus", READERS, "quay", called="tagged", tags='dog and "soccer field" or cat', after=1)
+
+
+def _error_sample(at: At) -> int:
+    web.perform("draw_error_sample", corpus="quay", layer="import", size=2)
+    return ErrorSample.objects.latest("pk").pk
+
+
+get("error_samples", READERS, "quay")
+get("error_sample_next", READERS, "quay", _error_sample)
+get("sampled_mention", READERS, "quay", _error_sample, lambda at: at.choice(1, 2))
+get("operation_tables", READERS, "error_rates", "csv", corpus="quay", sample=_error_sample)
 get("image", READERS, "quay", "scene-1", chain=1, split="val", text="dogs", layer="import")
 get("tags", READERS, "quay", contains="do", skip=1)
 get("export_tags", READERS, "quay", lambda at: at.choice("csv", "jsonl"))

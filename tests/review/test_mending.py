@@ -181,7 +181,7 @@ def check_image(row: OpenImage) -> bool:
     if votes or rulings.rulings_in_force(row):
         layer = layer_to_read(row.campaign.corpus, row.campaign.name)
         record = numbered_chains(row, replace(expected.layer, unrelated=unrelated))
-        assert layer_of(row.image, layer, excluded=True) == record
+        assert layer is not None and layer_of(row.image, layer, excluded=True) == record
     return row.opened_mentions is not None
 
 
@@ -238,8 +238,7 @@ def test_another_span_is_asked_about_and_the_rest_stays():
     assert entry.about["content"]["removed"] == [HAT]
 
     run("withdraw_ruling", "review", str(done["rulings"][0]))
-    row.refresh_from_db()
-    assert row.complete
+    assert image(world).complete
     assert not Task.objects.filter(image=row, state=Task.OPEN).exists()
 
 
@@ -325,7 +324,9 @@ def test_a_report_proposes_the_phrase_that_its_comment_names_and_is_handled_with
     world = the_world()
     report(world, q.BOX_DRAWING, comment="Only “hat” should be marked!", mention=HAT)
     flag = Flag.objects.get()
-    was, proposed = mending.proposal_of(flag, image(world))
+    proposal = mending.proposal_of(flag, image(world))
+    assert proposal is not None
+    was, proposed = proposal
     assert (was.id, proposed.id) == (HAT, "0:4-5")
     run("mend_phrases", "review", "man", "--remove", HAT, "--add", "0:4-5", "--report", str(flag.pk))
     flag.refresh_from_db()

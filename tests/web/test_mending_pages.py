@@ -34,13 +34,21 @@ def mentions(world) -> dict[str, tuple[str, ...]]:
 def test_a_change_is_previewed_and_saved(world, rev):
     world.work()
     assert PAGE in rev.get(reverse("review_image", args=["review", "man"])).content.decode()
-    changed = {"phrases": f"{MAN} {THE_MAN} 0:4-5", "unrelated:1": ["1"]}
+    unrelated = {"unrelated:1": ["1"]}
     page = press(rev, PAGE, "Preview", phrases=f"{MAN} {THE_MAN} 0:4-5")
     assert page.status_code == 200
     assert "4 answers no longer count; they stay stored and paid." in words(page)
     assert "Questions that open at once: draw a box 1" in words(page)
     assert set(mentions(world)) == {MAN, HAT, THE_MAN}, "a preview changes nothing"
-    page = press(rev, PAGE, "Save changes", comment="no article", **changed)
+    page = press(
+        rev,
+        PAGE,
+        "Save changes",
+        "",
+        comment="no article",
+        phrases=f"{MAN} {THE_MAN} 0:4-5",
+        **unrelated,
+    )
     assert page.request["PATH_INFO"] == reverse("review_image", args=["review", "man"])
     assert messages_on(page)[0].startswith("Phrases saved")
     assert mentions(world) == {MAN: ("people",), "0:4-5": ("clothing",)}

@@ -23,7 +23,17 @@ from annotation.api.rest.endpoints import ROUTE_PREFIX, endpoints
 from annotation.common.operations import OperationContext, all_operations
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
 from annotation.datasets.tags import save_tags
-from annotation.models import Campaign, Corpus, Flag, Invitation, Job, Ruling, Webhook, WebhookDelivery
+from annotation.models import (
+    Campaign,
+    Corpus,
+    ErrorSample,
+    Flag,
+    Invitation,
+    Job,
+    Ruling,
+    Webhook,
+    WebhookDelivery,
+)
 from annotation.operations.table import OperationsRequest, operation_table
 from annotation.protocol import questions as q
 from annotation.protocol.contents import ruling_json
@@ -194,6 +204,8 @@ def built() -> dict[str, Any]:
     at = {"created_at": timezone.now(), "begun_at": timezone.now()}
     WebhookDelivery.objects.create(webhook=hook, message="q", event="x", body="{}", **at)
     name = world.campaign.name
+    people.perform("draw_error_sample", corpus=world.corpus.name, layer="import", size=1)
+    sample = ErrorSample.objects.get().pk
     held = world.held(1)
     kind = q.COREF_LINK
     return {
@@ -206,6 +218,10 @@ def built() -> dict[str, Any]:
                 "operation": ["pause_campaign"],
                 "operation_file": ["export_ledger"],
                 "operation_layout": ["dataset_stats", 1, "csv"],
+                "operation_tables": ["list_outdated_copies", "csv"],
+                "error_samples": [world.corpus.name],
+                "error_sample_next": [world.corpus.name, sample],
+                "sampled_mention": [world.corpus.name, sample, 1],
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 "upload": ["0" * 32],
                 "upload_preview": ["0" * 32, 0],
@@ -232,7 +248,7 @@ def built() -> dict[str, Any]:
                             "entry",
                         ),
                         "control_item_list",
-                        *("new_control_item", "texts", "jobs", "task_consent", "api_consent"),
+                        *("new_control_item", "texts", "jobs", "task_consent", "task_country", "api_consent"),
                         *("payments", "dashboard"),
                         "model_annotators",
                     )
@@ -298,6 +314,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
     more |= {"<slug:layer>": campaign, "<str:set>": "q-features"}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
+    more |= {"<int:sample>": ErrorSample.objects.get().pk, "<int:mention>": 1}
     more |= {"<slug:model_annotator>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
     by_name = {}
     for endpoint in endpoints():

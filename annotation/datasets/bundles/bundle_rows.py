@@ -36,7 +36,7 @@ def chain_rows(
             "end": mention.end,
             "words": list(mention.tokens),
             "categories": list(mention.categories),
-            **({"noun": mention.noun} if mention.noun else {}),
+            "head": mention.head,
         }
         for mention in fold.mentions
     ]

@@ -75,20 +75,19 @@ def put_together(group_of: Any, a: Any, b: Any) -> Any:
 
 class RulingsInForce:
     """What reviewers ruled: `group` of mentions that are together, pairs that are `apart`, `unmergeable` ones
-    whose boxes are too, `closed` chains, how often one `resumes`, the `phrases` that they changed (None: no
-    phrase), `unrelated` captions. Of two on one thing the later holds."""
+    whose boxes are too, `closed` chains, how often one `resumes`, `phrases`, `unrelated` captions."""
 
     def __init__(self, rows: Any, mentions: Any) -> None:
         self.group = {mention: {mention} for mention in mentions}
         self.apart, self.unmergeable = set[Any](), set[Any]()
         self.closed, self.resumes = dict[Any, Any](), dict[Any, Any]()
-        self.phrases, self.unrelated = dict[Any, Any](), set[Any]()
         rows = [row for row in rows if not row["withdrawn"]]
+        self.phrases, self.unrelated = dict[Any, Any](), {row.get("caption") for row in rows} - {None}
         for row in rows:
             self.phrases.update(dict.fromkeys(row.get("removed", ())))
-            for caption, start, end, *fields in row.get("added", ()):
-                self.phrases[f"{caption}:{start}-{end}"] = fields
-            self.unrelated |= {row["caption"]} if row["kind"] == "unrelated" else set()
+            for caption, start, end, words, categories, *noun in row.get("added", ()):
+                row_now = [words, categories, (noun or words)[-1].casefold()]
+                self.phrases[f"{caption}:{start}-{end}"] = None if caption in self.unrelated else row_now
             chain, resumes = frozenset(row.get("mentions", ())), row["kind"] == "resume"
             if chain and self.group.keys() >= chain:
                 self.closed[chain] = None if resumes else row
@@ -194,20 +193,12 @@ class ImageReplay:
         """Mentions in the order of the captions."""
         return tuple(sorted(mentions, key=self.order.__getitem__))
 
-    def mend(self, record: Any) -> Any:
-        """The phrases are those of the rulings on them, where there are any; none of an unrelated caption."""
-        for name, fields in self.rulings.phrases.items():
-            unrelated, row = int(name.split(":")[0]) in self.rulings.unrelated, self.mentions.get(name)
-            there = row and [row["words"], row["categories"], *([row["noun"]] if row.get("noun") else ())]
-            if there != (None if unrelated else fields):
-                self.say(f"phrase {name}: it is {there}; by the rulings {fields}")
-        for caption in sorted(self.rulings.unrelated):
-            names = [name for name in self.mentions if name.startswith(f"{caption}:")]
-            if names or (record and not record["captions"][caption].get("unrelated")):
-                self.say(f"caption {caption}: ruled unrelated; it has the phrases {names}, or is not marked")
-
     def follow(self) -> Any:
-        """Links and rulings put mentions together; then each chain is verified and boxed."""
+        """Phrases are as ruled; links and rulings put them together; each chain is verified and boxed."""
+        for name, fields in self.rulings.phrases.items():
+            row = self.mentions.get(name)
+            if (row and [row["words"], row["categories"], row["head"]]) != fields:
+                self.say(f"phrase {name}: it is {row}; by the rulings {fields}")
         unfinished = {m for row in self.rows["chains"] if row["stage"] == "LINKING" for m in row["mentions"]}
         together, held = {mention: {mention} for mention in self.mentions}, set[Any]()
         pairs = [(a, b) for a, group in self.rulings.group.items() for b in group if a != b]
@@ -224,9 +215,7 @@ class ImageReplay:
                     self.model_links.append(set(pair))
         for pair in pairs:
             put_together(together, *pair)
-        for mentions in {self.in_order(group) for group in together.values()}:
-            if unfinished & set(mentions):
-                continue
+        for mentions in {self.in_order(group) for group in together.values() if not unfinished & group}:
             self.box(mentions, held=True) if held & set(mentions) else self.verify(mentions)
         mine = {chain["mentions"]: chain for chain in self.chains}
         for row in self.rows["chains"]:
@@ -235,17 +224,13 @@ class ImageReplay:
                 self.add(tuple(row["mentions"]), "LINKING")
             elif chain is None:
                 self.say(f"chain {row['mentions']}: it is recorded, and answers and rulings do not give it")
-            for name in ("stage", "kind", "boxes", "by_model") if chain else ():
-                if chain[name] != row[name]:
-                    self.say(f"chain {row['mentions']}: answers give {name} {chain[name]}, not {row[name]}")
-        self.problems += [
-            f"chain {[*mentions]}: answers give it, and it is not recorded" for mentions in mine
-        ]
+            for name in [n for n in ("stage", "kind", "boxes", "by_model") if chain and chain[n] != row[n]]:
+                self.say(f"chain {row['mentions']}: answers give {name} {chain[name]}, not {row[name]}")
+        self.problems += [f"chain {[*m]}: answers give it, and it is not recorded" for m in mine]
 
     def reporters(self, row: Any) -> Any:
         """Who reported something instead of answering, among those read for an outcome."""
-        answers = [self.answers.get(name) for name, _ in row["votes"]]
-        return {answer["worker"] for answer in answers if answer and answer["flag"]}
+        return {a["worker"] for a in (self.answers.get(name) for name, _ in row["votes"]) if a and a["flag"]}
 
     def verify(self, mentions: Any) -> Any:
         """A chain that is refused falls into the sets of its mentions that share a head noun."""
@@ -258,8 +243,7 @@ class ImageReplay:
             return self.add(mentions, "VERIFICATION")
         if row["outcome"] != "FALSE":
             return self.box(mentions, held=row["outcome"] == "FLAGGED")
-        rows, sets = [self.mentions[mention] for mention in mentions], list[Any]()
-        heads = {row["mention"]: (row.get("noun") or row["words"][-1]).casefold() for row in rows}
+        sets, heads = list[Any](), {mention: self.mentions[mention]["head"] for mention in mentions}
         for mention in mentions:
             alike = {m for m in mentions if heads[m] == heads[mention]} | group[mention]
             touching = [entity for entity in sets if entity & alike]
@@ -321,8 +305,7 @@ class ImageReplay:
                 fruitless, opening = fruitless + 1, ["NO_BOX"] if stage == "REQUIREMENT" else []
             elif outcome == "RESUME":
                 fruitless, flags = 0, set()
-        models = [by_model(answer) for _, answer in boxes]
-        self.add(mentions, stage, [box for box, _ in boxes], models, kind)
+        self.add(mentions, stage, [b for b, _ in boxes], [by_model(answer) for _, answer in boxes], kind)
 
     def ask(self, stage: Any, mentions: Any, boxes: Any, pending: Any, opening: Any, flags: Any) -> Any:
         """What is recorded of a chain's question, which whoever drew the newest box may not judge."""
@@ -341,6 +324,10 @@ class ImageReplay:
 
     def merge(self, record: Any) -> Any:
         """Boxes, then chains, become one; the log and the dataset, `record`, must say the same."""
+        for n in self.rulings.unrelated:
+            marked = not record or record["captions"][n].get("unrelated")
+            if not marked or any(name.startswith(f"{n}:") for name in self.mentions):
+                self.say(f"caption {n}: it was ruled unrelated, and has phrases or is not marked")
         chains = sorted(self.chains, key=lambda chain: self.order[chain["mentions"][0]])
         chains = [chain for chain in chains if chain["stage"] != "EXCLUDED"]
         boxes = []
@@ -456,14 +443,11 @@ def image_problems(image: Any, rows: Any, settings: Any, record: Any = None) -> 
     if image["questions"]:
         followed.count()
     else:
-        followed.mend(record)
         followed.follow()
         followed.merge(record)
-    for key, rounds in followed.recorded.items():
-        for row in rounds:
-            followed.say(
-                f"{key}: {row['outcome']} is recorded by answers {vote_ids(row['votes'])}: nothing asks it"
-            )
+    for row in concatenated.from_iterable(followed.recorded.values()):
+        votes = vote_ids(row["votes"])
+        followed.say(f"{row['key']}: {row['outcome']} is recorded by answers {votes}: nothing asks it")
     return followed.problems
 
 
