@@ -8,7 +8,7 @@ from django.conf import settings
 
 from annotation.common.operations import all_operations
 
-FORM = re.compile(r"<form[^>]*?url 'operation' '(\w+)'.*?</form>", re.DOTALL)
+FORM = re.compile(r"<form[^>]*?action=\"{% url 'operation' '(\w+)'.*?</form>", re.DOTALL)
 #: The page that follows.
 OF_THE_PAGE = {"next"}
 
