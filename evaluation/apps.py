@@ -26,7 +26,7 @@ class EvaluationConfig(AppConfig):
         ("model_annotator.system", "evaluation.services.model_annotators.stored_proposers.why_no_proposer"),
     )
     periodic = (
-        ("ask_next_waves", 60, "evaluation.services.batches.scheduler.ask_next_rounds"),
+        ("ask_next_rounds", 60, "evaluation.services.batches.scheduler.ask_next_rounds"),
         (
             "train_model_annotators",
             60,

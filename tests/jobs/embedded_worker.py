@@ -12,5 +12,5 @@ import tests.jobs.kinds  # noqa: E402, F401  (its models need the line above)
 from annotation.jobs import embedded_worker, schedule  # noqa: E402
 
 # Periodic jobs would interfere with those that a test observes.
-del schedule.PERIODIC["ask_next_waves"]
+del schedule.PERIODIC["ask_next_rounds"]
 embedded_worker.work()

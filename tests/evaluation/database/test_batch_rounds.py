@@ -105,26 +105,26 @@ def test_a_batch_whose_answers_change_after_its_end_is_not_ended_until_it_is_cho
     before = ask_next_round("first")
     pause_campaign(campaign=batch.campaign, reason="noon")
     resume_campaign(campaign=batch.campaign)
-    assert do("ask_next_waves") and not Job.objects.exists() and ask_next_round("first") == before
+    assert do("ask_next_rounds") and not Job.objects.exists() and ask_next_round("first") == before
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
     worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=worker)
     seen = batch_state("first").rounds
     assert seen is not None and (seen.ended, seen.tau, seen.outdated) == ("", None, True)
     assert "had ended, but answers changed since" in output_of("batch_status", "first")
-    assert do("ask_next_waves") and not Job.objects.exists(), "answers are to come"
+    assert do("ask_next_rounds") and not Job.objects.exists(), "answers are to come"
     with pytest.raises(BatchError, match="are still missing"):
         ask_next_round("first")
     worker_status.restore_worker_answers(campaign=batch.campaign, worker=worker)
     assert ask_next_round("first") == before, "the answers are those that it ended by"
     worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=worker)
     answer(batch, 99)
-    assert do("ask_next_waves")
+    assert do("ask_next_rounds")
     job = Job.objects.get()
     assert jobs.run_queued_job(job.pk) == Job.DONE
     now = Batch.objects.get().rounds
     assert now != batch.rounds and not Job.objects.get().result["outdated"]
     assert bool(now["ended"]) == bool(now["answers"]) == (now["selected"] == batch.rounds["selected"])
-    assert do("ask_next_waves") and Job.objects.count() == 1
+    assert do("ask_next_rounds") and Job.objects.count() == 1
 
 
 def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
@@ -209,16 +209,16 @@ def test_a_round_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], mon
 
 def test_an_open_batch_asks_its_next_round_by_itself(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs)
-    assert do("ask_next_waves") and not Job.objects.exists()
+    assert do("ask_next_rounds") and not Job.objects.exists()
     answer(batch, 1)
     trust_state = TrustState.objects.filter(items__gt=0).order_by("id")[0]
     TrustState.objects.filter(pk=trust_state.pk).update(known=10, right=6)
-    assert do("ask_next_waves") and not Job.objects.exists(), "its judge is to be discarded first"
+    assert do("ask_next_rounds") and not Job.objects.exists(), "its judge is to be discarded first"
     TrustState.objects.filter(pk=trust_state.pk).update(known=10, right=7)
     pause_campaign(campaign=batch.campaign, reason="noon")
-    assert do("ask_next_waves") and not Job.objects.exists()
+    assert do("ask_next_rounds") and not Job.objects.exists()
     resume_campaign(campaign=batch.campaign)
-    assert do("ask_next_waves") and do("ask_next_waves")
+    assert do("ask_next_rounds") and do("ask_next_rounds")
     job = Job.objects.get()
     assert jobs.run_queued_job(job.pk) == Job.DONE and Batch.objects.get().rounds["selected"][1:]
     assert jobs.run_queued_job(jobs.enqueue(kind="next_round", arguments=job.arguments).pk) == Job.DONE, (
@@ -229,11 +229,11 @@ def test_an_open_batch_asks_its_next_round_by_itself(pooled_runs: list[str]) -> 
     assert jobs.run_queued_job(early.pk) == Job.FAILED
     answer(batch, 2)
     before = Job.objects.count()
-    assert do("ask_next_waves") and Job.objects.count() == before, "not at once"
+    assert do("ask_next_rounds") and Job.objects.count() == before, "not at once"
     Job.objects.filter(pk=early.pk).update(finished_at=database.now() - ROUND_CHECK_INTERVAL)
-    assert do("ask_next_waves") and Job.objects.count() == before + 1
+    assert do("ask_next_rounds") and Job.objects.count() == before + 1
     Job.objects.filter(pk=Job.objects.latest("pk").pk).update(state=Job.CANCELLED)
-    assert do("ask_next_waves") and Job.objects.count() == before + 1, "a cancelled one is left to people"
+    assert do("ask_next_rounds") and Job.objects.count() == before + 1, "a cancelled one is left to people"
 
 
 def test_the_price_is_that_of_all_rounds_and_control_items_are_of_none(pooled_runs: list[str]) -> None:
