@@ -122,10 +122,10 @@ def _ask(
 ) -> int:
     """Open the images at these positions of the corpus, of those splits that the campaign asks about; return
     how many it asks about, now or later."""
-    asked = [
+    open_or_planned = [
         model.objects.filter(campaign=campaign, image=OuterRef("pk")) for model in (OpenImage, PlannedImage)
     ]
-    asks = Exists(asked[0]) | Exists(asked[1])
+    asks = Exists(open_or_planned[0]) | Exists(asked[1])
     of_corpus = Image.objects.filter(corpus=campaign.corpus)
     earlier = (
         of_corpus.filter(position__lt=images.start).order_by().values_list("split", flat=True).distinct()
