@@ -125,7 +125,7 @@ def _ask(
     open_or_planned = [
         model.objects.filter(campaign=campaign, image=OuterRef("pk")) for model in (OpenImage, PlannedImage)
     ]
-    asks = Exists(open_or_planned[0]) | Exists(asked[1])
+    asks = Exists(open_or_planned[0]) | Exists(open_or_planned[1])
     of_corpus = Image.objects.filter(corpus=campaign.corpus)
     earlier = (
         of_corpus.filter(position__lt=images.start).order_by().values_list("split", flat=True).distinct()
