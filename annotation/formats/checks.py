@@ -190,7 +190,7 @@ def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
             return f"the chain id {short_repr(chain.id)} is not valid (letters, digits and _ . : - only)"
         if chain.id == NOT_VISUAL:
             if len(chain.mentions) != 1:
-                return f"a chain {NOT_VISUAL} (not visual) holds {len(chain.mentions)} mentions, not one"
+                return f"a chain {NOT_VISUAL}, not visual, holds {len(chain.mentions)} mentions, not one"
         elif chain.id in named:
             return f"chain {chain.id} appears twice"
         named.add(chain.id)
@@ -217,7 +217,7 @@ def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
 def _bad_names(chain: Chain) -> str:
     """Return the error of a chain's label or phrases, or ""."""
     if chain.id == NOT_VISUAL and (chain.label or chain.phrases):
-        return f"a chain {NOT_VISUAL} (not visual) has a label or a phrase of its own"
+        return f"a chain {NOT_VISUAL}, not visual, has a label or a phrase of its own"
     for word, texts, limit in (
         ("label", (chain.label,) if chain.label else (), LONGEST_LABEL),
         ("phrase", chain.phrases, LONGEST_PHRASE),

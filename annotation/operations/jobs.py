@@ -36,7 +36,7 @@ def copies_tables(result: OutdatedCopies) -> dict[str, Table]:
 
 
 #: What the list cannot know.
-_NOT_COUNTED = _("Folders that a command wrote, and copies of copies, are not known here.")
+_NOT_COUNTED = _("Folders that were written on the server, and copies of copies, are not known here.")
 
 _TAG, _PATH = "jobs", "jobs/<int:job>"
 _ITS_RESEARCHERS = Has((RESEARCHER,), on="job")

@@ -232,6 +232,7 @@ NOW_AND_THEN = dict(
         *(_page(route) for route in ("v1_protocol", "invite_begun")),
         _page("documentation", "index.html"),
         _page("task_consent", "campaign"),
+        _page("task_country", "campaign"),
         _page("task_instructions", "campaign", "kind"),
         _page("task_practice", "campaign", "kind"),
         _call("api_consent", "campaign"),

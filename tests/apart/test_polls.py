@@ -37,10 +37,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 OF_ACCOUNTS = {
     *("POST account_mail", "POST erase_me", "POST set_up_second_factor", "POST renew_recovery_codes"),
     *("POST remove_second_factor", "POST connect_oidc", "POST disconnect_oidc", "POST finish_visit"),
-    *("POST v1_read_message", "DELETE v1_token"),
+    *("POST v1_read_message", "DELETE v1_token", "POST v1_say_country"),
 }
 #: What is read and confirmed before the work.
-BEFORE = {"POST task_consent", "POST api_consent", "POST task_practice"}
+BEFORE = {"POST task_consent", "POST api_consent", "POST task_practice", "POST task_country"}
 
 
 def test_every_address_that_a_worker_may_open_is_polled():

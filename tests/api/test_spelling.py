@@ -12,6 +12,7 @@ from annotation.management.commands import serve
 from annotation.models import Campaign
 from annotation.selectors import spelling
 from annotation.task_types.caption_writing.rules import CORRECT
+from annotation.task_types.caption_writing.type import LONGEST_CAPTION
 from annotation.workers import rate_limit
 from tests.api.conftest import Program
 from tests.factories import a_corpus, an_image
@@ -116,7 +117,7 @@ def test_words_of_a_corpus_are_known_to_those_alone_who_may_work_on_it(ann: Prog
 
 
 def test_the_api_takes_a_text_of_a_captions_length_from_annotators_only(ann: Program):
-    for item in ({}, {"text": 7}, {"text": "a" * 401}):
+    for item in ({}, {"text": 7}, {"text": "a" * (LONGEST_CAPTION + 1)}):
         status, text = ann.post("/api/spelling", item)
         assert (status, text["code"], text["field"]) == (400, "bad_request", "text")
     assert ann.get("/api/spelling")[0] == 405

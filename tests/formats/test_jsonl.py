@@ -97,7 +97,7 @@ def changed(path: str, value: object) -> dict[str, object]:
         (changed("captions.1.id", "x"), "two captions have the id 'x'"),
         (changed("layer.chains.0.id", "c2"), "chain c2 appears twice"),
         (changed("layer.chains.0.id", "a/b"), "the chain id 'a/b' is not valid"),
-        (changed("layer.chains.0.id", "0"), "a chain 0 (not visual) holds 2 mentions, not one"),
+        (changed("layer.chains.0.id", "0"), "a chain 0, not visual, holds 2 mentions, not one"),
         (changed("layer.chains.0.mentions.0.start", 2), "words 2 to 2 of caption 0 do not exist"),
         (changed("layer.chains.0.mentions.0.end", 9), "words 0 to 9 of caption 0 do not exist"),
         (changed("layer.chains.0.mentions.0.caption", 2), "words 0 to 2 of caption 2 do not exist"),
