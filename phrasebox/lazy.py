@@ -2,7 +2,7 @@
 
 import importlib
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class LazyModule(ModuleType):
@@ -16,3 +16,15 @@ class LazyModule(ModuleType):
         value = getattr(importlib.import_module(self.__name__), name)
         setattr(self, name, value)
         return value
+
+
+if TYPE_CHECKING:
+    from scipy import fft, linalg, sparse, special, stats
+else:
+    fft = LazyModule("scipy.fft")
+    linalg = LazyModule("scipy.linalg")
+    sparse = LazyModule("scipy.sparse")
+    special = LazyModule("scipy.special")
+    stats = LazyModule("scipy.stats")
+
+__all__ = ["LazyModule", "fft", "linalg", "sparse", "special", "stats"]

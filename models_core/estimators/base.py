@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, Union
+from typing import Any, Literal, Protocol, Self, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,14 +20,9 @@ from models_core.checked_fields import BadField
 from models_core.checkpoints import Checkpoints
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.device import CPU
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import sparse
 from phrasebox.registry import registering
 from phrasebox.scoring.tiles import Scores
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 Matrix = NDArray[np.float64]
 #: Images are queries for captions, or captions are queries for images.

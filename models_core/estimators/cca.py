@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -43,12 +43,7 @@ from models_core.estimators.covariances import (
 )
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, UNUSABLE, Axis, Grid, GridSteps
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import linalg
-else:
-    linalg = LazyModule("scipy.linalg")
+from phrasebox.lazy import linalg
 
 #: Ridges to try, as shares of the mean variance; small data needs large ones.
 RIDGES = (1e-4, 1e-2, 1e-1, 1.0, 10.0)

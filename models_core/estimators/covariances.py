@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,7 @@ from models_core.estimators.base import (
     State,
     View,
 )
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import linalg, sparse
-else:
-    linalg = LazyModule("scipy.linalg")
-    sparse = LazyModule("scipy.sparse")
+from phrasebox.lazy import linalg, sparse
 
 #: Number of rows checked and multiplied at a time.
 PAIRS_PER_BLOCK = 8192

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,10 @@ from models_core.estimators.base import (
     RankDirection,
     View,
 )
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import sparse
 from phrasebox.scoring import ranking
 from phrasebox.scoring.similarities import similarity_scores
 from phrasebox.scoring.tiles import Scores
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 #: Cut-offs of the recall that selects settings, in both directions.
 SELECTION_CUTOFFS = (1, 5, 10)

@@ -7,7 +7,7 @@ Every training and every scoring calls these, so that no method needs its own ch
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,7 @@ from models_core.estimators.base import (
     WordNumbers,
 )
 from models_core.features.text.phrases import PhraseRows
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
+from phrasebox.lazy import sparse
 
 #: Number of values checked at a time (32 MiB in double precision).
 _TOGETHER = 2**22

@@ -8,7 +8,7 @@ There is nothing to fit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,13 +24,8 @@ from models_core.estimators.base import (
     checked_numbers,
 )
 from models_core.estimators.kcca.method import KernelSelection
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import sparse
 from phrasebox.scoring.tiles import Dense
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 
 def score_pairs(images: ArrayLike, sentences: ArrayLike, *, direction: RankDirection) -> Matrix:

@@ -13,7 +13,7 @@ Source: Gong et al. 2014, section 3.2, "Ridge Regression".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -31,12 +31,7 @@ from models_core.estimators.base import (
 from models_core.estimators.covariances import COVARIANCE_PHASES, memory_of_pairs, sums_of_dataset
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, UNUSABLE, Axis, Grid, GridSteps
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import linalg
-else:
-    linalg = LazyModule("scipy.linalg")
+from phrasebox.lazy import linalg
 
 
 @dataclass(frozen=True, slots=True)

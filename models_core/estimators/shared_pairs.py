@@ -18,7 +18,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,7 @@ from models_core.estimators.base import View
 from models_core.estimators.covariances import PAIRS_PER_BLOCK, ROW_MAPS, PairedSums, RowMap, sums_of_pairs
 from models_core.estimators.discovery import load_methods
 from models_core.phase_cache import digest_of_parts
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
+from phrasebox.lazy import sparse
 
 #: Maximum number of spans: the partial sums of one span take as much space as those of all pairs.
 MOST_SPANS = 16

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,13 +50,8 @@ from models_core.estimators.grids import GRID_STEPS, GridSteps
 from models_core.estimators.predictors import region_phrase_views
 from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSettings
 from models_core.features.text.phrases import PhraseRows
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import sparse
 from phrasebox.scoring.tiles import Dense, RowIndices, ScoreArray, Scores, at_by_tiles
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 #: Number of entries, images times captions, that are computed at a time (32 MiB), and that are cached (256
 #: MiB).

@@ -7,17 +7,12 @@ products of the rows. Signs are fixed: the largest number of each axis is positi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import linalg
-else:
-    linalg = LazyModule("scipy.linalg")
+from phrasebox.lazy import linalg
 
 #: Directions whose variance is a smaller share of the largest are rounding errors.
 _LEAST_SHARE = 1e-10

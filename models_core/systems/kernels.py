@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +34,7 @@ from phrasebox.kernels.grams import FloatMatrix, powered
 from phrasebox.kernels.idf import Document, weights
 from phrasebox.kernels.similarity import CUT_ALIGNMENT, CUT_DISTRIBUTIONAL, WordKernel, average, greater
 from phrasebox.kernels.trigram import Trigram
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
+from phrasebox.lazy import sparse
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phrasebox.agreement.estimates import Floats
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
+from phrasebox.lazy import sparse
 
 VoteCounts = NDArray[np.int64]
 

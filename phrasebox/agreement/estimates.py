@@ -14,18 +14,12 @@ Sources: Efron and Tibshirani 1993, chapters 8 and 13; Hesterberg 2015 (percenti
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phrasebox.errors import PhraseboxError
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import special
-else:
-    special = LazyModule("scipy.special")
+from phrasebox.lazy import special
 
 Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]

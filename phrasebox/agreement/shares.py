@@ -19,17 +19,12 @@ intervals of shares, and the factor of t).
 from collections.abc import Callable
 from math import sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import NDArray
 
 from phrasebox.agreement.estimates import Estimate
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import special
-else:
-    special = LazyModule("scipy.special")
+from phrasebox.lazy import special
 
 #: Numbers of items, of any type.
 AnswerCounts = NDArray[Any]

@@ -9,18 +9,12 @@ Source: Hodosh et al. 2013, section 3.4.1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from phrasebox.kernels.grams import FloatMatrix
 from phrasebox.kernels.idf import Document, Weighting, weights
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
+from phrasebox.lazy import sparse
 
 
 class BagOfWords:

@@ -18,19 +18,13 @@ Source: Hodosh et al. 2013, sections 3.4.3 and 4.1.3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phrasebox.kernels.grams import FloatMatrix, normalised
 from phrasebox.kernels.idf import Document, Weighting, caption_owners, weights
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
+from phrasebox.lazy import sparse
 
 #: The best scores in the paper: a match halves, a gap costs nothing.
 MATCH, GAP = 0.5, 1.0

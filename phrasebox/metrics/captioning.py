@@ -23,18 +23,13 @@ Conventions.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import sparse
 from phrasebox.metrics.overlap import Tokens, count_matrix, most_of_any, widened
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 _Candidates = Sequence[Tokens]
 References = Sequence[Sequence[Tokens]]

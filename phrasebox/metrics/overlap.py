@@ -21,20 +21,14 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import sparse
 from phrasebox.text.stems import stems
 from phrasebox.text.stopwords import STOP_WORDS
 from phrasebox.text.tokens import tokenise
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 #: Hyphens that join words: the keyboard's, and those of Unicode.
 _HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2014]")

@@ -26,20 +26,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import sparse, stats
 from phrasebox.pooling.pools import ANNOTATION, BadPool, PairIds, PairPool, Shortlist, among
 from phrasebox.registry import Registry
-
-if TYPE_CHECKING:
-    from scipy import sparse, stats
-else:
-    sparse = LazyModule("scipy.sparse")
-    stats = LazyModule("scipy.stats")
 
 #: Yields pairs to ask about (their indices among the pairs to judge), and is sent whether each is relevant.
 _Order = Generator[PairIds, NDArray[np.bool_], None]

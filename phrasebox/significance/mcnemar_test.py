@@ -11,18 +11,13 @@ Hodosh et al. 2013, section 4.2.1.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import stats
 from phrasebox.significance.pairing import paired
-
-if TYPE_CHECKING:
-    from scipy import stats
-else:
-    stats = LazyModule("scipy.stats")
 
 _Method = Literal["exact", "mid-p", "chi-square", "corrected"]
 

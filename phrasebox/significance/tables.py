@@ -9,18 +9,13 @@
 - Marks follow Hodosh et al. 2013: * for p <= 0.1, ** for p <= 0.05, *** for p <= 0.01.
 """
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from phrasebox.agreement.estimates import Estimate
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import stats
-else:
-    stats = LazyModule("scipy.stats")
+from phrasebox.lazy import stats
 
 _MARKS: tuple[tuple[float, str], ...] = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
 

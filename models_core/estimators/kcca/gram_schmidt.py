@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +17,7 @@ from numpy.typing import ArrayLike
 from models_core.estimators.base import Matrix, checked_numbers
 from models_core.estimators.kcca.problem import checked_kernel
 from models_core.estimators.kcca.spectrum import LEAST_EIGENVALUE, KernelView
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import linalg
-else:
-    linalg = LazyModule("scipy.linalg")
+from phrasebox.lazy import linalg
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,19 +16,12 @@ conditioned well enough for that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from models_core.estimators.base import Matrix
 from models_core.estimators.kcca.spectrum import LEAST_SQUARED_CORRELATION, Solution
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import linalg
 from phrasebox.threads import cores, for_each, one_blas_thread, product
-
-if TYPE_CHECKING:
-    from scipy import linalg
-else:
-    linalg = LazyModule("scipy.linalg")
 
 _TILE = 256
 _ROWS = 1024  # of a tile column at a time: few enough to stay in the cache between product and difference

@@ -15,7 +15,7 @@ with squared hinges and a penalised bias), the momentum that of O'Donoghue and C
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,7 @@ from models_core.estimators.tagging.held_out import (
     tags_of,
 )
 from models_core.estimators.tagging.settings import TagSVMSettings
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import linalg
-else:
-    linalg = LazyModule("scipy.linalg")
+from phrasebox.lazy import linalg
 
 #: Number of tags whose classifiers are trained at a time.
 _TOGETHER = 512

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +41,8 @@ from models_core.estimators.covariances import (
 from models_core.estimators.embeddings import LinearMap
 from models_core.estimators.transfer.weak_pairs import StackedSettings, matching_scale, weak_pairs
 from models_core.features.fourier import FourierFeatures
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import sparse
 from phrasebox.scoring.tiles import Scores
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 #: Maximum number of rows on which variances are compared; of more, a sample is drawn.
 _SCALED_BY = 5000

@@ -5,8 +5,6 @@ Source: Gong et al. 2014, section 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,13 +27,8 @@ from models_core.estimators.base import (
 from models_core.estimators.cca import CCA
 from models_core.estimators.covariances import covariance_memory
 from models_core.estimators.transfer.weak_pairs import TextFeatureSettings, matching_scale, weak_pairs
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import sparse
 from phrasebox.scoring.tiles import Scores
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 #: Number of images, and of weak images, that are compared at a time.
 _ROWS, _BLOCK = 256, 8192

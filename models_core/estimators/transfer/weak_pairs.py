@@ -6,7 +6,7 @@ Source: Gong et al. 2014, section 4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,8 @@ from models_core.estimators.base import Dataset, FitContext, RankDirection, Stat
 from models_core.estimators.cca import CCA, POWERS, RIDGES, CCASettings, Components, Powers, Ridges
 from models_core.estimators.covariances import Covariances, sums_of_dataset
 from models_core.estimators.grids import GRID_STEPS, GridSteps
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import sparse
 from phrasebox.scoring.tiles import Scores
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 Stacking = Literal["fourier", "linear"]
 

@@ -40,14 +40,11 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, Axis, Grid, GridPoint, GridSteps
-from phrasebox.lazy import LazyModule
+from phrasebox.lazy import LazyModule, sparse
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
     from models_core.estimators.wsabie import steps
 else:
-    sparse = LazyModule("scipy.sparse")
     steps = LazyModule("models_core.estimators.wsabie.steps")
 
 #: Number of epochs between two evaluations on the held-out images.

@@ -13,17 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import fft
-else:
-    fft = LazyModule("scipy.fft")
+from phrasebox.lazy import fft
 
 #: Frequency of the finest filters in cycles per pixel, and the ratio between the frequencies of successive
 #: scales.

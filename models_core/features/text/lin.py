@@ -17,18 +17,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models_core.features.text.wordnet import WordNet
 from phrasebox.kernels.similarity import WordKernel
-from phrasebox.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
+from phrasebox.lazy import sparse
 
 
 class Lin:
