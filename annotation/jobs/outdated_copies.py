@@ -76,15 +76,15 @@ def list_outdated_copies(request: OutdatedCopiesRequest, context: OperationConte
     in_corpora = _people_in_corpora(by_campaign)
     copies = []
     for row in CORPORA.rows(context.actor, RESEARCHER).filter(name__in=in_corpora, format=Corpus.WRITTEN):
-        made = in_corpora[row.name].published
+        publication = in_corpora[row.name].published
         copies.append(
             OutdatedCopy(
                 kind=CORPUS,
                 corpus=row.name,
-                campaign=made.campaign_name,
+                campaign=publication.campaign_name,
                 job=None,
                 made_at=row.created_at,
-                made_by=made.actor_name or None,
+                made_by=publication.actor_name or None,
                 pictures=0,
                 stored=True,
                 sha256=None,

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid
+from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid, result_of
 from annotation.datasets.contents.corpus_summaries import CorpusRequest
 from annotation.datasets.contents.images import LayerName
 from annotation.datasets.layers import layer_to_read
@@ -136,7 +136,9 @@ def draw_error_sample(request: DrawErrorSampleRequest, context: OperationContext
     if layer is None:
         raise invalid("corpus", "no_layer", value=corpus.name)
     columns = ("image__key", "caption__number", "start", "end")
-    names = {"|".join(map(str, row)): row for row in _mentions(layer.pk).values_list(*columns)}
+    names = {
+        "|".join(map(str, row)): row for row in Mention.objects.filter(layer=layer).values_list(*columns)
+    }
     if not names:
         raise invalid("layer", "wrong", message=_("This layer has no mentions."))
     drawn = [names[name] for name in draw_sample(names, request.size, request.seed, "error sample")]
@@ -144,7 +146,7 @@ def draw_error_sample(request: DrawErrorSampleRequest, context: OperationContext
         sample = ErrorSample.objects.create(
             layer=layer, seed=request.seed, layer_version=layer.version, drawn_by=context.actor
         )
-        rows = _mentions(layer.pk).filter(image__key__in={key for key, *_span in drawn})
+        rows = mentions.filter(image__key__in={key for key, *_span in drawn})
         by_name = {
             (key, *span): (image, caption, chain is not None)
             for image, caption, chain, key, *span in rows.values_list("image", "caption", "chain", *columns)
@@ -202,8 +204,7 @@ def error_rates(request: ErrorSampleRequest, context: OperationContext) -> Error
     summary = _summary(_counted().get(pk=request.sample_row().pk))
     judged = SampledMention.objects.filter(sample=summary.number, judged_at__isnull=False)
     rates = {part: _rate(list(judged.exclude(**{part: ""}).values_list("image", part))) for part in VERDICTS}
-    fields = {name: getattr(summary, name) for name in ErrorSampleSummary.__dataclass_fields__}
-    return ErrorRates(**fields, rates=rates)
+    return result_of(ErrorRates, summary, rates=rates)
 
 
 def _rate(verdicts: Sequence[tuple[int, str]]) -> ErrorRate:
@@ -220,10 +221,6 @@ def _rate(verdicts: Sequence[tuple[int, str]]) -> ErrorRate:
         high=float(high),
         kinds=dict(sorted(Counter(verdict for _image, verdict in verdicts if verdict != RIGHT).items())),
     )
-
-
-def _mentions(layer: int) -> QuerySet[Mention]:
-    return Mention.objects.filter(layer=layer)
 
 
 def _counted() -> QuerySet[ErrorSample]:

@@ -109,7 +109,7 @@ def phrase_rules(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return render(
         request,
         "annotation/staff/phrase_rules.html",
-        campaign_frame(request, campaign, "review", form=form, preview=preview, asked=form.request),
+        campaign_frame(request, campaign, "review", form=form, preview=preview, rule=form.request),
         status=400 if data is not None and form.errors else 200,
     )
 
