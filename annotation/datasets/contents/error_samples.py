@@ -136,9 +136,8 @@ def draw_error_sample(request: DrawErrorSampleRequest, context: OperationContext
     if layer is None:
         raise invalid("corpus", "no_layer", value=corpus.name)
     columns = ("image__key", "caption__number", "start", "end")
-    names = {
-        "|".join(map(str, row)): row for row in Mention.objects.filter(layer=layer).values_list(*columns)
-    }
+    mentions = Mention.objects.filter(layer=layer)
+    names = {"|".join(map(str, row)): row for row in mentions.values_list(*columns)}
     if not names:
         raise invalid("layer", "wrong", message=_("This layer has no mentions."))
     drawn = [names[name] for name in draw_sample(names, request.size, request.seed, "error sample")]
