@@ -61,13 +61,13 @@ def test_a_share_is_asked_with_control_items_of_the_rest(
     result = check(capsys, tmp_path, share=0.25, seed=3)
     assert (result["captions"], result["written"]) == (2, IMAGES) and result["controls"] > 0
     checks = Campaign.objects.get(name="checks")
-    asked = {
+    images = {
         content["caption"][0]
         for content in Item.objects.filter(task__campaign=checks).values_list("content", flat=True)
     }
     controls = Control.objects.filter(campaign=checks)
     assert set(controls.values_list("known", flat=True)) == {"good", "not_described"}
-    assert len(asked) == 2 and not asked & set(controls.values_list("image", flat=True))
+    assert len(images) == 2 and not images & set(controls.values_list("image", flat=True))
     assert check(capsys, tmp_path, share=0.25, seed=3) == result
     with pytest.raises(CommandError, match="other captions"):
         check(capsys, tmp_path, share=0.5, seed=3)

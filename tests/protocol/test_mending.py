@@ -201,10 +201,10 @@ def test_the_likely_layer_of_a_finished_image_is_its_own():
     assert {chain.mentions: set(layer.boxes_of(chain.id)) for chain in layer.chains} == boxes
 
 
-def forecast_and_given(seeds: range) -> tuple[float, int]:
+def forecast_and_answered(seeds: range) -> tuple[float, int]:
     """Return, over random mends of images that are finished or half done, the forecast of answers, and those
     that a crowd gave with the mend less those that it gave without."""
-    forecast, given = 0.0, 0
+    forecast, answered = 0.0, 0
     for seed in seeds:
         random = Random(seed)
         first = mended((), [Phrases((), (phrase(random),)) for _ in range(7)])
@@ -223,8 +223,8 @@ def forecast_and_given(seeds: range) -> tuple[float, int]:
             simulate_image(first, truth, _careful(seed), earlier=judgments, ruled=ruled, review=False)
             for ruled in ((), (ruling,))
         )
-        given += len(with_mend.judgments) - len(without.judgments)
-    return forecast, given
+        answered += len(with_mend.judgments) - len(without.judgments)
+    return forecast, answered
 
 
 def _careful(seed: int) -> Crowd:
@@ -237,6 +237,6 @@ def _careful(seed: int) -> Crowd:
     ("images", "off"), [(30, 0.3), pytest.param(600, 0.12, marks=pytest.mark.slow)], ids=["30", "600"]
 )
 def test_the_forecast_of_mends_is_what_people_are_asked(images: int, off: float) -> None:
-    forecast, given = forecast_and_given(range(images))
-    assert given > images
-    assert abs(forecast - given) <= off * given, (forecast, given)
+    forecast, answered = forecast_and_answered(range(images))
+    assert answered > images
+    assert abs(forecast - answered) <= off * answered, (forecast, answered)

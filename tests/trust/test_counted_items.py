@@ -75,7 +75,7 @@ def test_a_graded_pair_is_known_to_be_4_or_1(tmp_path: Path):
         ("relevance,control,i0,i9#1 i0#1,,i0#1,", "there is no image 'i9'"),
         ("relevance,control,i0,i0,,i0,", "expected IMAGE#NUMBER"),
         ("relevance,control,i0,i0#1 i1#0,,i0#1 i1#0,", ""),
-        ("graded_relevance,control,i0,i0#1 i0#2,,4,", "2 captions to be graded; expected one"),
+        ("graded_relevance,control,i0,i0#1 i0#2,,4,", "2 captions for one question; expected one"),
         ("caption_writing,qualification,i0,,,correct,", "asks about a sentence"),
         ("caption_writing,control,i0,,A dog run.,incorrect,", "has no control items"),
         ("region_description,qualification,i0,,,x,", "'region_description' cannot be graded"),

@@ -94,11 +94,11 @@ def test_a_rule_is_previewed_and_applied(rev):
     address = reverse("phrase_rules", args=["review"])
     assert address in rev.get(reverse("review", args=["review"])).content.decode()
     assert rev.get(address).status_code == 200
-    asked = f"{address}?words=hat&act=categorise&categories=other&whole=false"
-    page = rev.get(asked)
+    rule = f"{address}?words=hat&act=categorise&categories=other&whole=false"
+    page = rev.get(rule)
     assert "2 images change" in words(page)
     assert "a hat (clothing) a hat (other) 2" in words(page)
-    press(rev, asked, "Apply the rule", comment="no clothing")
+    press(rev, rule, "Apply the rule", comment="no clothing")
     job = Job.objects.get(kind="apply_phrase_rule")
     assert job.arguments["categories"] == ["other"]
     assert "No phrase of this campaign" in words(rev.get(f"{address}?words=coat&act=remove"))

@@ -2,11 +2,10 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.task_types.base import Page
 from annotation.task_types.caption_check.rules import BAD_SENTENCE, GOOD, NEITHER, NOT_DESCRIBED
 from annotation.task_types.caption_check.type import CaptionCheck
-from annotation.task_types.displayed import DisplayedImage
-from annotation.task_types.practice.registry import PRACTICE, Practice, PracticeExample, PracticeItem
+from annotation.task_types.practice.registry import PRACTICE, PracticeExample, PracticeItem
+from annotation.task_types.single_caption.practising import SentencePractice
 
 _ITEMS = (
     PracticeItem(
@@ -63,11 +62,4 @@ _EXAMPLES = (
 )
 
 
-class CheckingPractice(Practice):
-    """The sentence of an item is its own: no corpus has it."""
-
-    def page(self, item: PracticeItem, image: DisplayedImage) -> Page:
-        return Page(choices=self.type.choices, about=item.sentence)
-
-
-PRACTICE.register(CaptionCheck.key, CheckingPractice(CaptionCheck.key, _ITEMS, _EXAMPLES))
+PRACTICE.register(CaptionCheck.key, SentencePractice(CaptionCheck.key, _ITEMS, _EXAMPLES))

@@ -5,22 +5,19 @@ The question is ours; Hodosh et al. 2013, section 2.3, screened writers and look
 items know only whether a caption describes the picture: its own caption, or one of another picture.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from annotation.protocol.grading import BadGoldAnswer, Grader
 from annotation.protocol.kinds import (
     ABOUT_PAIR,
     KINDS,
     AnswerTimeEstimate,
-    BadItem,
     Kind,
     Number,
-    WrittenControlItem,
 )
-from annotation.protocol.questions import pair_key
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
+from annotation.task_types.single_caption.items import caption_details, caption_item
 
 CAPTION_CHECK = "caption_check"
 #: The answers; those that say that the sentence describes the picture.
@@ -39,17 +36,6 @@ def _right(answer: str, known: str, settings: TrustSettings) -> bool:
     return (answer in _DESCRIBES) == (_stratum(known) in _DESCRIBES)
 
 
-def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
-    if len(item.caption_ids) != 1:
-        raise BadItem(f"{len(item.caption_ids)} captions to be checked; expected one")
-    key, index = item.captions[0]
-    return {"caption": item.caption_ids[0]}, pair_key(CAPTION_CHECK, item.image, f"{key}#{index}")
-
-
-def _answer_details(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    return {"caption": key.split("|", 2)[2]}
-
-
 RULES = Kind(
     key=CAPTION_CHECK,
     tasks="checks",
@@ -59,10 +45,10 @@ RULES = Kind(
     faults=(BAD_SENTENCE, NOT_DESCRIBED, NEITHER),
     grader=Grader(_right, _stratum),
     strata=_KNOWN,
-    item=_item,
+    item=partial(caption_item, CAPTION_CHECK),
     pair_known=_KNOWN,
     numbers={CAPTION_CHECK: Number(1, "decided", _("Workers who check each caption"))},
-    details=_answer_details,
+    details=caption_details,
     answer_time=AnswerTimeEstimate(8.0, 4.0, 16.0, _("assumed; nobody has measured it")),
     built_in=True,
 )

@@ -1,11 +1,8 @@
 """Does a sentence describe the picture, and is it a good one?"""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-from annotation.task_types.base import TASK_TYPES, Choice, Page, TaskType
+from annotation.task_types.base import TASK_TYPES, Choice
 from annotation.task_types.caption_check.rules import (
     BAD_SENTENCE,
     CAPTION_CHECK,
@@ -13,17 +10,13 @@ from annotation.task_types.caption_check.rules import (
     NEITHER,
     NOT_DESCRIBED,
 )
-from annotation.task_types.displayed import DisplayedImage, caption_text
+from annotation.task_types.single_caption.pages import SingleCaption
 
 
-class CaptionCheck(TaskType):
-    """A picture and a sentence that somebody wrote; four answers to two questions.
-
-    Content: {"caption": [image, number]}, with the id of the image that it was written for.
-    """
+class CaptionCheck(SingleCaption):
+    """A picture and a sentence that somebody wrote; four answers to two questions."""
 
     key = CAPTION_CHECK
-    task_fields = {"caption": str}
     title = _("Check a sentence")
     summary = _("A picture and a sentence: does it describe the picture, and is it a good sentence?")
     name = _("caption check")
@@ -41,17 +34,6 @@ class CaptionCheck(TaskType):
         Choice(NOT_DESCRIBED, _("Only a good sentence"), _("the picture shows something else")),
         Choice(NEITHER, _("Neither"), _("another picture, and no good sentence")),
     )
-
-    def page(self, content: Mapping[str, Any], image: DisplayedImage) -> Page:
-        return Page(choices=self.choices, about=caption_text(*content["caption"]))
-
-    def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
-        return (caption_text(*content["caption"]),)
-
-    def api_content(
-        self, content: Mapping[str, Any], image: Callable[[DisplayedImage], Any]
-    ) -> dict[str, Any]:
-        return {"caption": caption_text(*content["caption"])}
 
 
 TASK_TYPES.register(CaptionCheck.key, CaptionCheck())

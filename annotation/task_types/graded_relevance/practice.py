@@ -2,10 +2,9 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.task_types.base import Page
-from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.graded_relevance.type import GradedRelevance
-from annotation.task_types.practice.registry import PRACTICE, Practice, PracticeExample, PracticeItem
+from annotation.task_types.practice.registry import PRACTICE, PracticeExample, PracticeItem
+from annotation.task_types.single_caption.practising import SentencePractice
 
 _ITEMS = (
     PracticeItem(
@@ -62,11 +61,4 @@ _EXAMPLES = (
 )
 
 
-class GradingPractice(Practice):
-    """The sentence of an item is its own: no corpus has it."""
-
-    def page(self, item: PracticeItem, image: DisplayedImage) -> Page:
-        return Page(choices=self.type.choices, about=item.sentence)
-
-
-PRACTICE.register(GradedRelevance.key, GradingPractice(GradedRelevance.key, _ITEMS, _EXAMPLES))
+PRACTICE.register(GradedRelevance.key, SentencePractice(GradedRelevance.key, _ITEMS, _EXAMPLES))

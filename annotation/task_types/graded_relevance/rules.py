@@ -1,13 +1,13 @@
 """How well does a caption describe a picture? Grades of 1 to 4. Hodosh et al. 2013, section 4.2.1."""
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from annotation.protocol.grading import GRADES, BadGoldAnswer, Grader
-from annotation.protocol.kinds import ABOUT_PAIR, KINDS, BadItem, Kind, Number, PairBatch, WrittenControlItem
-from annotation.protocol.questions import pair_key
+from annotation.protocol.kinds import ABOUT_PAIR, KINDS, Kind, Number, PairBatch
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
+from annotation.task_types.single_caption.items import caption_details, caption_item
 
 GRADED_RELEVANCE = "graded_relevance"
 #: Possible grades of a control item. For the middle ones, two agreeing experts of Hodosh et al. are not
@@ -30,19 +30,8 @@ def _stratum(known: int) -> str:
     return str(known)
 
 
-def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
-    if len(item.caption_ids) != 1:
-        raise BadItem(f"{len(item.caption_ids)} captions to be graded; expected one")
-    key, index = item.captions[0]
-    return {"caption": item.caption_ids[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{index}")
-
-
 def _graded_answer(answer: Any) -> int:
     return int(answer.answer)
-
-
-def _answer_details(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    return {"caption": key.split("|", 2)[2]}
 
 
 RULES = Kind(
@@ -55,12 +44,12 @@ RULES = Kind(
     strata=tuple(map(str, KNOWN_GRADES)),
     from_json=int,
     graded=_graded_answer,
-    item=_item,
+    item=partial(caption_item, GRADED_RELEVANCE),
     pair_known=("4", "1"),
     numbers={
         GRADED_RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.2.1", _("Workers who grade each pair"))
     },
-    details=_answer_details,
+    details=caption_details,
     batch=PairBatch(10.0, published="flickr8k-expert"),
     built_in=True,
 )

@@ -1,23 +1,16 @@
 """How well does a caption describe a picture? Hodosh et al. 2013, section 4.2.1 and figure 4."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-from annotation.task_types.base import TASK_TYPES, Choice, Page, TaskType
-from annotation.task_types.displayed import DisplayedImage, caption_text
+from annotation.task_types.base import TASK_TYPES, Choice
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.single_caption.pages import SingleCaption
 
 
-class GradedRelevance(TaskType):
-    """A picture and one caption, written for it or for another; four grades.
-
-    Content: {"caption": [image, number]}, with the id of the image that it was written for.
-    """
+class GradedRelevance(SingleCaption):
+    """A picture and one caption, written for it or for another; four grades."""
 
     key = GRADED_RELEVANCE
-    task_fields = {"caption": str}
     title = _("How well does it fit?")
     summary = _("A picture and one sentence: how well does the sentence describe it?")
     name = _("grading")
@@ -35,17 +28,6 @@ class GradedRelevance(TaskType):
         Choice("2", _("Somewhat related"), _("some of what it says is there")),
         Choice("1", _("Unrelated"), _("it is about something else")),
     )
-
-    def page(self, content: Mapping[str, Any], image: DisplayedImage) -> Page:
-        return Page(choices=self.choices, about=caption_text(*content["caption"]))
-
-    def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
-        return (caption_text(*content["caption"]),)
-
-    def api_content(
-        self, content: Mapping[str, Any], image: Callable[[DisplayedImage], Any]
-    ) -> dict[str, Any]:
-        return {"caption": caption_text(*content["caption"])}
 
 
 TASK_TYPES.register(GradedRelevance.key, GradedRelevance())
