@@ -343,7 +343,9 @@ def _distribution(corpus: Mapping[str, Any], export: Mapping[str, Any]) -> Itera
     came = f"“{_escape(corpus['source'])}” ({corpus['format']}) on {corpus['imported']}"
     yield f"- The corpus was imported from {came}."
     for added in corpus["added"]:
-        yield f"- {added['images']} images were added later, from “{_escape(added['source'])}”."
+        what = [f"{added['images']} images were added"] if added["images"] else []
+        what += [f"{added['captioned']} images got captions"] if added["captioned"] else []
+        yield f"- {', and '.join(what)} later, from “{_escape(added['source'])}”."
     if corpus["digest"]:
         yield f"- SHA-256 over all records that were read: `{corpus['digest']}`."
 

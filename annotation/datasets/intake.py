@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -124,6 +124,8 @@ class CorpusIntake:
         self.layer: Layer | None = None
         self.tally = Tally()
         self._delivery = ImageDelivery(corpus_named(name), source) if how.add else None
+        positions = count()
+        self._next_position = self._delivery.next_position if self._delivery else lambda _: next(positions)
         self._unchanged = False
         self._source: Path | None = None
         self._pictured = False
@@ -376,11 +378,11 @@ class CorpusIntake:
                 self.tally.note(PICTURELESS, 1, record.filename)
 
     def _insert(self, corpus: Corpus, sound: list[SoundRecord]) -> None:
-        first = self.ledger.images
+        next_position = self._next_position
         rows = [
             Image(
                 corpus_id=corpus.pk,
-                position=position,
+                position=next_position(stored.record),
                 key=stored.record.id,
                 filename=stored.record.filename,
                 external_id=stored.record.external_id,
@@ -390,7 +392,7 @@ class CorpusIntake:
                 picture=stored.picture.name if stored.picture else "",
                 orientation=stored.picture.orientation if stored.picture else 1,
             )
-            for position, stored in enumerate(sound, first)
+            for stored in sound
         ]
         self._enter(sound)
         chunk = [stored.record for stored in sound]

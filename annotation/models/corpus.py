@@ -13,8 +13,9 @@ from annotation.common.roles import Scope
 class Corpus(models.Model):
     """A named set of images with captions. Invisible until `published` is set, by one UPDATE.
 
-    `deliveries` are the images that were added later: of each the position of its `first` image, the numbers
-    of `images` and `captions`, the name of the `source`, and the `digest` of all records of that.
+    `deliveries` are the images and captions that were added later: of each the position of its `first` image,
+    the numbers of `images`, of `captions`, and of images that were there and got some (`captioned`), the name
+    of the `source`, and the `digest` of all records of that.
     """
 
     #: The `format` of captions that people wrote in a campaign.

@@ -48,7 +48,7 @@ def imported_corpus_text(result: ImportReport) -> str:
         there = "has these images" if result.added else "already exists"
         lines.append(f"corpus {result.corpus!r} {there}, nothing changed")
     elif result.added:
-        lines.append(f"images added to corpus {result.corpus!r}")
+        lines.append(f"added to corpus {result.corpus!r}")
     else:
         lines.append(f"corpus {result.corpus!r} imported")
     return "\n".join([*lines, f"{result.seconds:.1f} s"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -22,7 +23,8 @@ from annotation.datasets.intake import ImportHow
 from annotation.formats import FORMATS
 from annotation.images import pictures
 from annotation.jobs.kinds import corpus_imports
-from annotation.models import AuditEntry, Campaign, Corpus, Image, Judgment, OpenImage, Task
+from annotation.models import AuditEntry, Campaign, Caption, Corpus, Image, Judgment, OpenImage, Task
+from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import System
 from tests.factories import a_corpus, some_images
 from tests.intake.conftest import a_picture, everything
@@ -141,6 +143,56 @@ def test_a_campaign_about_some_splits_gets_no_images_of_others(tmp_path: Path) -
     add(photographs(tmp_path / "more", "train/green", "test/black", "val/white"), "writing", "all")
     assert asked() == ["red", "green"]
     assert set(asked("all")) == {"red", "blue", "green", "black", "white"}
+
+
+def captions_of(*names: str) -> list[ImageRecord]:
+    return [
+        ImageRecord(id=name, filename=f"{name}.jpg", captions=(CaptionRecord(text=f"a {name} wall"),))
+        for name in names
+    ]
+
+
+def test_captions_come_later_for_pictures_that_have_none(bare: Corpus, tmp_path: Path) -> None:
+    def deliver(folder: str, *names: str) -> None:
+        (tmp_path / folder).mkdir()
+        FORMATS.get("jsonl").write(captions_of(*names), tmp_path / folder)
+        add(tmp_path / folder, format="jsonl")
+
+    photographs(tmp_path / "more", "green", "black")
+    add(tmp_path / "more")
+    keys = dict(bare.images.values_list("key", "pk"))
+    deliver("captions", "white", "red", "green", "pink")
+    corpus = Corpus.objects.get()
+    assert (corpus.image_count, corpus.caption_count) == (6, 4)
+    assert list(corpus.images.order_by("position").values_list("key", "position")) == list(
+        zip(["blue", "red", "black", "green", "white", "pink"], range(6), strict=True)
+    )
+    texts = dict(Caption.objects.values_list("image__key", "text"))
+    assert texts == {name: f"a {name} wall" for name in ("red", "green", "white", "pink")}
+    assert {keys["red"], keys["green"]} <= set(Caption.objects.values_list("image", flat=True))
+    about = corpus.deliveries[-1]
+    assert (about["first"], about["images"], about["captions"], about["captioned"]) == (4, 2, 4, 2)
+    add(tmp_path / "captions", format="jsonl")  # again: known
+    assert Corpus.objects.get().digest == corpus.digest
+    with pytest.raises(CommandError, match="image 'red' already, and it has captions"):
+        deliver("twice", "red", "blue")
+    writing()
+    with pytest.raises(CommandError, match="image 'blue' already, and .* a campaign asks about it"):
+        deliver("late", "blue")
+
+
+def test_captions_with_another_picture_are_refused(bare: Corpus, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (record,) = captions_of("red")
+    picture = a_picture(tmp_path / "other" / "red.jpg", "blue", size=(9, 9))
+    FORMATS.get("jsonl").write([replace(record, picture=picture)], tmp_path / "more")
+    with pytest.raises(CommandError, match="image 'red' already, with another picture"):
+        add(tmp_path / "more", format="jsonl", images=str(tmp_path / "other"))
+    (tmp_path / "split").mkdir()
+    FORMATS.get("jsonl").write([replace(record, split="test")], tmp_path / "split")
+    with pytest.raises(CommandError, match="image 'red' already, in split ''"):
+        add(tmp_path / "split", format="jsonl")
+    assert not Caption.objects.exists()
 
 
 @pytest.mark.parametrize("name", ["graded", "closed", "elsewhere"])

@@ -75,12 +75,14 @@ class LayerSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedImages:
-    """Images that were added to a corpus after its import, `first` being the position of the first of them;
-    `digest` is SHA-256 over all records of their source."""
+    """Images that were added to a corpus after its import, `first` being the position of the first of them,
+    and captions; `captioned` images were there and had none. `digest` is SHA-256 over all records of their
+    source."""
 
     first: int
     images: int
     captions: int
+    captioned: int
     source: str
     digest: str
 

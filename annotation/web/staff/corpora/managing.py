@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from annotation import campaigns
 from annotation.common.operations import operation_named
 from annotation.common.roles import RESEARCHER, WHOLE_SERVER
-from annotation.datasets.corpus_uses import why_corpus_kept
+from annotation.datasets.corpus_uses import why_corpus_kept, why_images_fixed
 from annotation.models import Corpus, Image, PhraseMarks
 from annotation.moderation.withdrawn_pictures import why_picture_kept
 from annotation.web.common.access import CORPUS_OF_ADDRESS, account_of, for_roles_on
@@ -32,6 +32,7 @@ def corpus_manage(request: HttpRequest, corpus: Corpus) -> HttpResponse:
         "to_mark": unmarked.values_list("key", flat=True).first(),
         "why_not_deletable": why_corpus_kept(corpus),
         "may_add": WHOLE_SERVER in account_of(request).scopes(RESEARCHER),
+        "why_fixed": why_images_fixed(corpus),
         "key": request.GET.get("image", ""),
         "form": RequestForm(
             operation_named("set_licence"), account_of(request), initial={"licence": corpus.licence}
