@@ -86,6 +86,29 @@ ALLOWED_HOSTS = [
 WEBHOOKS_TO_LOOPBACK = _one_of("WEBHOOKS_TO_LOOPBACK", ("0", "1")) == "1"
 
 
+def _model_origins() -> dict[str, str]:
+    """Return the origins of models that the operator trusts, wherever they are, each with its key or ""."""
+    origins = {}
+    for entry in filter(None, map(str.strip, os.environ.get("MODEL_ORIGINS", "").split(","))):
+        origin, _, key = entry.partition(" ")
+        parts = urlsplit(origin)
+        if (
+            parts.scheme not in ("http", "https")
+            or not parts.netloc
+            or origin != f"{parts.scheme}://{parts.netloc}"
+        ):
+            raise ImproperlyConfigured(
+                f"MODEL_ORIGINS: {origin!r} is no origin; use one such as http://10.0.0.5:9090, with a key "
+                "after a space if it needs one, and commas between several"
+            )
+        origins[origin.lower()] = key.strip()
+    return origins
+
+
+#: Models at these origins may be asked although they are not on the internet; keys are sent to their origin.
+MODEL_ORIGINS = _model_origins()
+
+
 def _contact() -> str:
     """Return the contact address of the consent text; "" if it is unset."""
     value = os.environ.get("CONTACT_EMAIL", "").strip()

@@ -159,7 +159,7 @@ def _answered(run: CampaignRun) -> StudiedArm:
             model_annotator, run.boxes.items(), version=model_annotator.version + 1
         )
         model_annotators.record_training(
-            model_annotator, images=None, source="file of the benchmark", from_file=True
+            model_annotator, images=None, source="file of the benchmark", external=True, adds=True
         )
         model_answers.answer_waiting_images(campaign, submission.submit)
     train = partial(_train, run.device)

@@ -138,25 +138,30 @@ def model_annotator_named(campaign: Campaign, name: str) -> ModelAnnotator:
 
 
 def record_training(
-    model_annotator: ModelAnnotator, *, images: int | None, source: str, from_file: bool = False
+    model_annotator: ModelAnnotator,
+    *,
+    images: int | None,
+    source: str,
+    external: bool = False,
+    adds: bool = False,
 ) -> int:
     """Record that a model annotator was trained on that many finished images; return the new version of its
     proposals.
 
-    `from_file`: it was not trained (`images` None), its boxes are from a file, and it is not trained
-    automatically.
+    `external`: it was not trained (`images` None), its boxes are from a file or a model at an address, and it
+    is not trained automatically.
 
     Store its proposals of that version first (`training_run`): from now on it answers with them. Earlier ones
-    are removed, but a file leaves those of images that it does not contain. If verdicts had suspended it, it
-    is reinstated.
+    are removed, unless the new ones are `adds`: then those of other images stay. If verdicts had suspended
+    it, it is reinstated.
     """
     with database.writing():
         row = ModelAnnotator.objects.select_for_update(no_key=True).get(pk=model_annotator.pk)
         row.version, row.learned, row.source = row.version + 1, images, source[:200]
-        row.from_file = from_file
-        row.save(update_fields=["version", "learned", "source", "from_file"])
+        row.external = external
+        row.save(update_fields=["version", "learned", "source", "external"])
         proposals = ModelProposals.objects.filter(model_annotator=model_annotator)
-        if from_file:
+        if adds:
             of_file = proposals.filter(version=row.version).values("image")
             proposals.filter(version=row.version - 1).exclude(image__in=of_file).update(version=row.version)
         proposals.filter(version__lt=row.version).delete()
@@ -232,7 +237,7 @@ def training_run(model_annotator: ModelAnnotator) -> Iterator[TrainingRun]:
     refuse_closed(model_annotator.campaign)
     busy = f"model annotator {model_annotator.name!r} is being trained, or is given boxes; wait for the end"
     with locked_folder(_lock_name(model_annotator), busy=busy) as folder:
-        model_annotator.refresh_from_db(fields=["version", "learned", "source", "from_file"])
+        model_annotator.refresh_from_db(fields=["version", "learned", "source", "external"])
         ModelProposals.objects.filter(
             model_annotator=model_annotator, version__gt=model_annotator.version
         ).delete()

@@ -37,6 +37,7 @@ class Migration(migrations.Migration):
                 ('digest', models.CharField(blank=True, help_text='SHA-256 over all records read', max_length=64)),
                 ('deliveries', models.JSONField(blank=True, default=list)),
                 ('licence', models.CharField(blank=True, db_default='', default='', help_text='As its owner says; empty: unknown', max_length=200)),
+                ('pictures_may_leave', models.BooleanField(db_default=False, default=False, help_text='Whether models at addresses may be shown its pictures')),
                 ('image_count', models.PositiveIntegerField(default=0)),
                 ('caption_count', models.PositiveIntegerField(default=0)),
                 ('published', models.BooleanField(default=False)),
@@ -406,7 +407,9 @@ class Migration(migrations.Migration):
                 ('version', models.PositiveIntegerField(db_default=0, default=0)),
                 ('learned', models.PositiveIntegerField(blank=True, null=True)),
                 ('source', models.CharField(blank=True, db_default='', default='', max_length=200)),
-                ('from_file', models.BooleanField(db_default=False, default=False)),
+                ('external', models.BooleanField(db_default=False, default=False)),
+                ('budget_micros', models.BigIntegerField(db_default=0, default=0)),
+                ('spent_micros', models.BigIntegerField(db_default=0, default=0)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='model_annotators', to='annotation.campaign')),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -414,6 +417,24 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('campaign', 'name'), name='model_annotator_once_per_campaign')],
+            },
+        ),
+        migrations.CreateModel(
+            name='ModelAddress',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('address', models.CharField(max_length=500)),
+                ('version', models.PositiveIntegerField(blank=True, null=True)),
+                ('settings', models.JSONField(default=dict)),
+                ('seconds', models.PositiveSmallIntegerField()),
+                ('parallel', models.PositiveSmallIntegerField()),
+                ('a_minute', models.PositiveIntegerField()),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('model_annotator', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='addresses', to='annotation.modelannotator')),
+            ],
+            options={
+                'verbose_name_plural': 'model addresses',
             },
         ),
         migrations.CreateModel(
@@ -492,6 +513,27 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'proposals of model annotators',
                 'constraints': [models.UniqueConstraint(fields=('model_annotator', 'image', 'version'), name='proposals_once_per_model_image_and_version')],
+            },
+        ),
+        migrations.CreateModel(
+            name='ModelCall',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('phrases', models.JSONField(default=list)),
+                ('state', models.CharField(default='running', max_length=20)),
+                ('status', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('error', models.CharField(blank=True, max_length=300)),
+                ('answer', models.TextField(blank=True)),
+                ('left', models.JSONField(default=dict)),
+                ('reserved_micros', models.BigIntegerField()),
+                ('cost_micros', models.BigIntegerField()),
+                ('asked_at', models.DateTimeField(auto_now_add=True)),
+                ('seconds', models.FloatField(blank=True, null=True)),
+                ('address', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='calls', to='annotation.modeladdress')),
+                ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='model_calls', to='annotation.openimage')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['address', 'state'], name='model_calls_by_address')],
             },
         ),
         migrations.CreateModel(

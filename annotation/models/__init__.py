@@ -33,7 +33,7 @@ from annotation.models.layers import (
     Mention,
     SampledMention,
 )
-from annotation.models.model_annotators import ModelAnnotator, ModelProposals
+from annotation.models.model_annotators import ModelAddress, ModelAnnotator, ModelCall, ModelProposals
 from annotation.models.notifications import (
     AlarmSubscription,
     PeriodicRun,

@@ -29,6 +29,9 @@ class Corpus(models.Model):
     licence = models.CharField(
         max_length=200, blank=True, default="", db_default="", help_text="As its owner says; empty: unknown"
     )
+    pictures_may_leave = models.BooleanField(
+        default=False, db_default=False, help_text="Whether models at addresses may be shown its pictures"
+    )
     image_count = models.PositiveIntegerField(default=0)
     caption_count = models.PositiveIntegerField(default=0)
     published = models.BooleanField(default=False)

@@ -1,4 +1,4 @@
-"""Model annotators of campaigns, and the boxes that they propose."""
+"""Model annotators of campaigns, the boxes that they propose, and the calls of models at addresses."""
 
 from django.db import models
 
@@ -12,8 +12,9 @@ class ModelAnnotator(models.Model):
     (`model_annotator`).
 
     `version` is the number of trainings; `learned` is the number of finished images of the last one, None
-    before the first and if its boxes come from a file. `source` describes the last training data in words.
-    `from_file`: its boxes come from a file, so it is never trained.
+    before the first and if its boxes come from elsewhere. `source` describes the last training data in words.
+    `external`: its boxes come from a file or a model at an address, so it is never trained. Calls of that may
+    cost `budget_micros` together; `spent_micros` are what they cost, and the most that running ones may.
     """
 
     campaign = models.ForeignKey(
@@ -24,7 +25,9 @@ class ModelAnnotator(models.Model):
     version = models.PositiveIntegerField(default=0, db_default=0)
     learned = models.PositiveIntegerField(null=True, blank=True)
     source = models.CharField(max_length=200, blank=True, default="", db_default="")
-    from_file = models.BooleanField(default=False, db_default=False)
+    external = models.BooleanField(default=False, db_default=False)
+    budget_micros = models.BigIntegerField(default=0, db_default=0)
+    spent_micros = models.BigIntegerField(default=0, db_default=0)
     created_by = models.ForeignKey(
         Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -65,3 +68,60 @@ class ModelProposals(models.Model):
 
     def __str__(self) -> str:
         return f"model annotator {self.model_annotator_id}, image {self.image_id}"
+
+
+class ModelAddress(models.Model):
+    """Where a model annotator's model answers, and how it is asked (`settings`, a
+    `protocol.model_calls.ModelSettings`). Its newest one is in force; calls refer to theirs, so that what was
+    asked stays known.
+
+    `version` is that of its model annotator whose boxes come from it, None before it was asked. `seconds` is
+    the longest time for an answer; at most `parallel` calls run, and `a_minute` begin in a minute.
+    """
+
+    model_annotator = models.ForeignKey(ModelAnnotator, on_delete=models.CASCADE, related_name="addresses")
+    address = models.CharField(max_length=500)
+    version = models.PositiveIntegerField(null=True, blank=True)
+    settings = models.JSONField(default=dict)
+    seconds = models.PositiveSmallIntegerField()
+    parallel = models.PositiveSmallIntegerField()
+    a_minute = models.PositiveIntegerField()
+    created_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "model addresses"
+
+    def __str__(self) -> str:
+        return self.address
+
+
+class ModelCall(models.Model):
+    """A call of a model about `phrases` of an image, with its raw `answer`.
+
+    `reserved_micros` is the most that it may cost, `cost_micros` what it cost: all that was reserved if that
+    is unknown. `left` counts boxes of the answer that were left out, by reason.
+    """
+
+    RUNNING, ANSWERED, FAILED, UNKNOWN = "running", "answered", "failed", "unknown"
+
+    address = models.ForeignKey(ModelAddress, on_delete=models.CASCADE, related_name="calls", db_index=False)
+    image = models.ForeignKey(OpenImage, on_delete=models.CASCADE, related_name="model_calls")
+    phrases = models.JSONField(default=list)
+    state = models.CharField(max_length=20, default=RUNNING)
+    status = models.PositiveSmallIntegerField(null=True, blank=True)
+    error = models.CharField(max_length=300, blank=True)
+    answer = models.TextField(blank=True)
+    left = models.JSONField(default=dict)
+    reserved_micros = models.BigIntegerField()
+    cost_micros = models.BigIntegerField()
+    asked_at = models.DateTimeField(auto_now_add=True)
+    seconds = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["address", "state"], name="model_calls_by_address")]
+
+    def __str__(self) -> str:
+        return f"call {self.pk}: {self.state}"

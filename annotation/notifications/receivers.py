@@ -1,9 +1,11 @@
-"""Receivers of webhooks: permitted addresses, permitted IP addresses, and signatures of messages.
+"""Receivers of webhooks and models at addresses: permitted addresses, permitted IP addresses, and signatures
+of messages.
 
 Anybody who may create a webhook could otherwise make this server request its neighbours: databases, routers,
 and the metadata service of cloud machines, which returns keys. So an address is checked as a text when it is
 entered, and at every attempt its name is resolved and each IP address checked; the connection uses a checked
-IP address, never the name (`sending`), so that changing DNS meanwhile has no effect.
+IP address, never the name (`sending`), so that changing DNS meanwhile has no effect. Origins that the
+operator named (`trusted`) may be anywhere, also without TLS.
 
 Sources: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890 and later).
 
@@ -18,6 +20,7 @@ import hmac
 import ipaddress
 import re
 import socket
+from collections.abc import Collection
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -73,24 +76,33 @@ class AddressError(ValueError):
 
 
 class Receiver(NamedTuple):
-    """The parts of an address; `host` is a name or an IP address, `target` path and query."""
+    """The parts of an address; `host` is a name or an IP address, `target` path and query. `trusted`: the
+    operator named its origin."""
 
     host: str
     port: int
     target: str
+    tls: bool = True
+    trusted: bool = False
 
     @property
     def authority(self) -> str:
         """The value of the header `Host`."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == 443 else f"{host}:{self.port}"
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
-def receiver_of(address: str) -> Receiver:
+def origin_of(address: str) -> str:
+    """Return scheme, host and port of an address."""
+    return "/".join(address.split("/", 3)[:3]).lower()
+
+
+def receiver_of(address: str, *, trusted: Collection[str] = ()) -> Receiver:
     """Return the parts of an address. Raises AddressError.
 
     It must be https, of visible ASCII, without user and fragment. A numeric host, in any spelling, is checked
-    here, too; names are resolved when something is sent.
+    here, too; names are resolved when something is sent. An address of a `trusted` origin may be http, and of
+    any network.
     """
     if not 0 < len(address) <= LONGEST_ADDRESS or not _VISIBLE.fullmatch(address) or "\\" in address:
         raise AddressError(
@@ -101,24 +113,28 @@ def receiver_of(address: str) -> Receiver:
         port = parts.port
     except ValueError:
         raise AddressError(_("This is not an address; expected https://HOST/PATH.")) from None
-    if parts.scheme != "https" or not parts.hostname or port == 0:
+    allowed = origin_of(address) in trusted
+    if parts.scheme not in ("https", *(("http",) if allowed else ())) or not parts.hostname or port == 0:
         raise AddressError(_("The address must begin with https://HOST."))
     if "@" in parts.netloc or parts.fragment or "#" in address:
         raise AddressError(_("The address must hold neither a user nor a fragment (@, #)."))
     host = parts.hostname.rstrip(".")
     if not _HOST.fullmatch(host) and ("%" in host or not _is_v6(host)):
         raise AddressError(_("The host of the address is neither a name nor a number."))
-    if any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES) and not _loopback_allowed():
+    local = any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES)
+    if local and not allowed and not _loopback_allowed():
         raise AddressError(_("The address is of this machine or a private network."))
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    receiver = Receiver(host, port or 443, target)
+    tls = parts.scheme == "https"
+    receiver = Receiver(host, port or (443 if tls else 80), target, tls, allowed)
     for number in _numbers(receiver, numeric=True):
-        _check(number)
+        _check(receiver, number)
     return receiver
 
 
 def public_numbers_of(receiver: Receiver) -> list[str]:
-    """Return the current IP addresses of a receiver's host, all of them public. Raises AddressError.
+    """Return the current IP addresses of a receiver's host, all of them public unless it is trusted. Raises
+    AddressError.
 
     If one of several is not public, the whole name is rejected as an attempted attack.
     """
@@ -126,7 +142,7 @@ def public_numbers_of(receiver: Receiver) -> list[str]:
     if not numbers:
         raise AddressError(_("The name of the host is not known."))
     for number in numbers:
-        _check(number)
+        _check(receiver, number)
     return numbers
 
 
@@ -160,8 +176,8 @@ def _numbers(receiver: Receiver, *, numeric: bool) -> list[str]:
     return list(dict.fromkeys(str(address[0]) for *_kind, address in addresses))
 
 
-def _check(number: str) -> None:
-    if is_public(number) or (_loopback_allowed() and _is_loopback(number)):
+def _check(receiver: Receiver, number: str) -> None:
+    if receiver.trusted or is_public(number) or (_loopback_allowed() and _is_loopback(number)):
         return
     raise AddressError(
         _("The address leads to %(number)s, which is not on the internet.") % {"number": number}

@@ -160,6 +160,13 @@ register(
     page=FormPage(done=_("Licence saved: datasheets of exports have it from now on.")),
 )
 register(
+    title=_("Let the pictures of a corpus leave the server, or not"),
+    permission=_RUNS,
+    run=corpus_summaries.set_pictures_may_leave,
+    rest=Rest("POST", f"{_PATH}/pictures-may-leave", "corpora", example={"may_leave": True}),
+    page=FormPage(done=_("Saved.")),
+)
+register(
     name="delete_corpus",
     title=_("Delete a corpus"),
     permission=_RUNS,

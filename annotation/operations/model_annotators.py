@@ -4,7 +4,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import model_annotators
-from annotation.campaigns.training import proposals
+from annotation.campaigns.training import asking_models, model_addresses, proposals
 from annotation.common.operations import CommandLine, File, FormPage, Has, Listing, Rest, register
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
@@ -72,6 +72,25 @@ def _imported_text(done: proposals.ImportedProposals) -> str:
     )
 
 
+def _address_text(state: model_addresses.ModelAddressState) -> str:
+    """Return where a model answers, and what its calls cost."""
+    return (
+        f"model annotator {state.model_annotator} asks {state.model or 'the model'} at {state.address}; "
+        f"{state.spent} of {state.budget} {state.currency} are spent"
+    )
+
+
+def _asked_text(done: asking_models.AskedModel) -> str:
+    """Return what a model answered, and what that cost."""
+    left = "".join(f"; {number} boxes left out ({reason})" for reason, number in done.left.items())
+    return (
+        f"model annotator {done.model_annotator}, version {done.version}: {done.boxes} boxes for "
+        f"{done.images} images by {done.calls} calls{left}; {done.answers} questions answered at once\n"
+        f"{done.failed} images without an answer, {done.unasked} for which the budget is too small\n"
+        f"{done.spent} {done.currency} are spent"
+    )
+
+
 def _added_message(report: ModelAnnotatorReport) -> str:
     """Return the message that a model annotator was added."""
     return gettext("Model annotator “%(name)s” added. It proposes boxes once it has learned.") % {
@@ -132,4 +151,35 @@ register(
     ),
     command=CommandLine(positional=("campaign", "model_annotator", "file"), text=_imported_text),
     page=FormPage(started=_("Importing the boxes.")),
+)
+register(
+    title=_("Set the address of a model"),
+    permission=_ON_CAMPAIGN,
+    run=model_addresses.set_model_address,
+    rest=Rest(
+        "POST",
+        f"{_PATH}/<slug:model_annotator>/address",
+        _TAG,
+        route="model_address",
+        example={"address": "https://models.example.org/predict"},
+    ),
+    command=CommandLine(positional=("campaign", "model_annotator", "address"), text=_address_text),
+    page=FormPage(done=_("Address saved: ask the model when you like.")),
+)
+register(
+    title=_("Ask a model for boxes"),
+    permission=_ON_CAMPAIGN,
+    run=asking_models.ask_model,
+    before_job=asking_models.check_can_ask,
+    as_job=True,
+    rest=Rest("POST", f"{_PATH}/<slug:model_annotator>/ask", _TAG, example={"images": 100}),
+    command=CommandLine(text=_asked_text),
+    page=FormPage(started=_("The model is being asked.")),
+)
+register(
+    title=_("List the calls of a model"),
+    result=model_addresses.ListedModelCall,
+    permission=_ON_CAMPAIGN,
+    run=model_addresses.list_model_calls,
+    rest=Rest("GET", f"{_PATH}/<slug:model_annotator>/calls", _TAG),
 )

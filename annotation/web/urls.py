@@ -5,7 +5,7 @@ from django.urls import include, path, re_path
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
-from annotation.web.common.addresses import picture
+from annotation.web.common.addresses import model_picture, picture
 from annotation.web.common.documentation import documentation
 from annotation.web.common.sign_in import SignIn, SignOut, second_factor_step
 from annotation.web.corpus.browse import corpus_detail, home, image_detail
@@ -32,6 +32,7 @@ urlpatterns = [
     path("corpora/<slug:name>/errors/<int:sample>/<int:position>/", sampled_mention, name="sampled_mention"),
     path("corpora/<slug:name>/manage/", include("annotation.web.staff.corpora.managing")),
     path("pictures/<str:token>", picture, name="picture"),
+    path("pictures/for-models/<str:token>", model_picture, name="model_picture"),
     path("uploads/", include("annotation.web.staff.corpora.uploading")),
     path("tasks/", include("annotation.web.annotator.urls")),
     path("people/", include("annotation.web.staff.people.accounts")),

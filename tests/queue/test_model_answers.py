@@ -144,7 +144,7 @@ def test_a_file_leaves_the_boxes_of_images_that_it_does_not_have() -> None:
     with model_annotators.training_run(model_annotator) as (version, _folder):
         model_annotators.store_proposals(model_annotator, [(second, {})], version=version)
         model_annotators.record_training(
-            model_annotator, images=None, source="file more.jsonl", from_file=True
+            model_annotator, images=None, source="file more.jsonl", external=True, adds=True
         )
     assert dict(stored_proposals(model_annotator)) == {first: before[first], second: {}}
     assert set(ModelProposals.objects.values_list("version", flat=True)) == {2}

@@ -107,7 +107,9 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
                 _("%(file)s has no image; the model annotator was not changed") % {"file": request.file}
             )
         source = f"file {request.file.name}"
-        model_annotators.record_training(model_annotator, images=None, source=source, from_file=True)
+        model_annotators.record_training(
+            model_annotator, images=None, source=source, external=True, adds=True
+        )
     note_turned(campaign.corpus, {name.item for name in names if name.key in boxed})
     answers = model_answers.answer_waiting_images(campaign, submission.submit)
     return ImportedProposals(

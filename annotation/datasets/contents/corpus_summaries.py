@@ -41,14 +41,16 @@ class LayersRequest(CorpusRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusSummary:
-    """A corpus: images with captions. The `licence` is declared by its owner, empty if unknown; `digest` is
-    SHA-256 over all imported records, and changes when images are added."""
+    """A corpus: images with captions. The `licence` is declared by its owner, empty if unknown;
+    `pictures_may_leave`: models at addresses may be shown its pictures. `digest` is SHA-256 over all imported
+    records, and changes when images are added."""
 
     name: str
     format: str
     images: int
     captions: int
     licence: str
+    pictures_may_leave: bool
     digest: str
     created_at: datetime
 
@@ -156,6 +158,32 @@ class LicenceRequest(CorpusRequest):
         Field(max_length=LONGEST_LICENCE),
         Help(_("Licence"), _("Name or address, as CC BY 4.0; empty says that nobody knows")),
     ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PicturesMayLeaveRequest(CorpusRequest):
+    """Whether models at addresses may be shown the pictures. Ask their owner, and the people in them,
+    first."""
+
+    may_leave: Annotated[
+        bool, Help(_("Pictures may leave the server"), _("To models that are asked about them"))
+    ]
+
+
+def set_pictures_may_leave(request: PicturesMayLeaveRequest, context: OperationContext) -> CorpusSummary:
+    """Say whether a corpus's pictures may leave the server."""
+    row = request.row()
+    with database.writing():
+        rows = Corpus.objects.filter(pk=row.pk).exclude(pictures_may_leave=request.may_leave)
+        if rows.update(pictures_may_leave=request.may_leave):
+            record(
+                actor=context.actor,
+                act="set_pictures_may_leave",
+                corpus=row.name,
+                may_leave=request.may_leave,
+            )
+    row.refresh_from_db()
+    return corpus_summary(row)
 
 
 def set_licence(*, corpus: Corpus, licence: str, actor: Account | None = None) -> bool:

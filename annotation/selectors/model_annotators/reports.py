@@ -43,7 +43,7 @@ class ModelAnnotatorReport:
     version: int
     learned: int | None
     source: str
-    from_file: bool
+    external: bool
     state: str
     judged: int
     good: int
@@ -78,7 +78,7 @@ def model_annotator_reports(campaign: Campaign) -> list[ModelAnnotatorReport]:
                 version=annotator.version,
                 learned=annotator.learned,
                 source=annotator.source,
-                from_file=annotator.from_file,
+                external=annotator.external,
                 state=_state(trust_row),
                 judged=sum(box.good is not None for box in every),
                 good=sum(box.good is True for box in every),

@@ -26,7 +26,7 @@ _ACTS: dict[str, tuple[str, ...]] = {
     "tokens": ("make_token", "revoke_token"),
     "corpora": (
         *("import_corpus", "add_images", "publish_captions", "delete_corpus", "withdraw_picture"),
-        *("set_licence", "mark_phrases", "draw_error_sample"),
+        *("set_licence", "set_pictures_may_leave", "mark_phrases", "draw_error_sample"),
     ),
     "identities": ("download_identities",),
     _EVALUATION: (

@@ -21,9 +21,12 @@ from django.views.decorators.http import require_safe
 
 from annotation.common.readers import read
 from annotation.images.decoding import PictureError, write_small_copy
+from annotation.images.model_pictures import model_picture_name
 from annotation.images.pictures import picture_path, small_copy_path
+from annotation.models import Image
 from annotation.workers import sessions
 from annotation.workers.picture_addresses import (
+    FULL,
     PICTURE_LIFETIME,
     SMALL,
     picture_secret,
@@ -66,6 +69,23 @@ def picture(request: HttpRequest, token: str) -> HttpResponseBase:
         raise PermissionDenied(
             gettext("This picture's address has expired, or was made for somebody else. Open its page again.")
         ) from None
+    return _picture(name, size)
+
+
+@login_not_required
+@require_safe
+def model_picture(request: HttpRequest, token: str) -> HttpResponseBase:
+    """Serve the picture that `token` names to a model that was asked about it."""
+    try:
+        name = model_picture_name(token)
+    except BadSignature:
+        raise PermissionDenied(gettext("This picture's address has expired.")) from None
+    if not Image.objects.filter(picture=name, corpus__pictures_may_leave=True).exists():
+        raise PermissionDenied(gettext("This picture may not leave the server any more."))
+    return _picture(name, FULL)
+
+
+def _picture(name: str, size: str) -> HttpResponseBase:
     path = picture_path(name)
     if not path.is_file():
         raise Http404(gettext("The picture's file is missing from the data folder."))

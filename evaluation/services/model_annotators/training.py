@@ -106,12 +106,12 @@ def train_model_annotator(
     row = campaign_named(campaign)
     annotator = model_annotators.model_annotator_named(row, model_annotator)
     with model_annotators.training_run(annotator) as (version, work):
-        if annotator.from_file and not replaces_file:
+        if annotator.external and not replaces_file:
             raise CampaignError(
                 f"the boxes of model annotator {annotator.name!r} come from {annotator.source}, so it does "
                 "not learn by itself; training it replaces them"
             )
-        replaced = annotator.source if annotator.from_file else ""
+        replaced = annotator.source if annotator.external else ""
         finished = training_records.count_training_images(row)
         unreadable: set[str] = set()
         training = _TrainingRun(version, work, device, report_progress, unreadable.add)
@@ -156,10 +156,10 @@ def propose_boxes(
     annotator = model_annotators.model_annotator_named(row, model_annotator)
     with model_annotators.training_run(annotator):
         folder = version_folder(annotator, annotator.version)
-        if annotator.from_file or not folder.is_dir():
+        if annotator.external or not folder.is_dir():
             raise CampaignError(
                 f"model annotator {annotator.name!r} has no proposer that could propose for further "
-                "images: its boxes come from a file, or it has not learned yet; train it"
+                "images: its boxes come from elsewhere, or it has not learned yet; train it"
             )
         from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
@@ -250,7 +250,7 @@ def _learned_last(annotator: ModelAnnotator, begun: _Beginning) -> BoxProposer |
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
     folder = version_folder(annotator, annotator.version)
-    if annotator.from_file or not folder.is_dir():
+    if annotator.external or not folder.is_dir():
         return None
     try:
         return BoxProposer.load(folder) if _began_with(annotator, begun) else None
@@ -364,7 +364,7 @@ def model_annotators_to_train() -> list[tuple[Campaign, str]]:
     due = []
     for row in model_annotators.campaigns_with_model_annotators():
         annotator = model_at_work(row.pk)
-        if annotator is None or annotator.from_file:
+        if annotator is None or annotator.external:
             continue
         settings, finished = (
             settings_of(row.settings).model_annotator,
@@ -387,7 +387,7 @@ def model_annotators_to_propose() -> list[tuple[Campaign, str]]:
     for row in model_annotators.campaigns_with_model_annotators():
         annotator = model_at_work(row.pk)
         # A result that cannot be read is of no use: training has to come first.
-        if annotator is None or annotator.from_file or not _metadata(annotator):
+        if annotator is None or annotator.external or not _metadata(annotator):
             continue
         if model_annotators.lacks_proposals(annotator):
             lacking.append((row, annotator.name))

@@ -305,6 +305,14 @@ def _model_annotator() -> ValidCall:
     return ValidCall({"campaign": "quay", "model_annotator": created.name}, body={})
 
 
+def _at_an_address(body: dict[str, Any] | None) -> ValidCall:
+    """A call about a model annotator whose model is at an address, and may be shown pictures."""
+    call = _model_annotator()
+    perform("set_model_address", None, **call.path_values, address="https://93.184.215.14/predict")
+    Corpus.objects.filter(name="quay").update(pictures_may_leave=True)
+    return ValidCall(call.path_values, body=body)
+
+
 def _method(method: str) -> None:
     System.objects.filter(name="good").update(settings={"recipe": {"method": method}})
 
@@ -432,6 +440,7 @@ _BATCH = {
 VALID: dict[str, Make] = {
     "list_corpora": nothing,
     "show_corpus": at(corpus="quay"),
+    "set_pictures_may_leave": with_body({"may_leave": True}, corpus="quay"),
     "set_licence": with_body({"licence": "CC BY 4.0"}, corpus="quay"),
     "list_images": with_query({"layer": "import", "limit": 2}, corpus="quay"),
     "show_image": at(corpus="quay", image="scene-1"),
@@ -550,6 +559,11 @@ VALID: dict[str, Make] = {
         {"campaign": "quay", "model_annotator": _model_annotator().path_values["model_annotator"]},
         files={"file": ("boxes.jsonl", b"{}")},
     ),
+    "set_model_address": lambda: ValidCall(
+        _model_annotator().path_values, body={"address": "https://93.184.215.14/predict"}
+    ),
+    "ask_model": lambda: _at_an_address({}),
+    "list_model_calls": lambda: _at_an_address(None),
     "export_judgment_table": at(campaign="quay"),
     "export_mention_table": at(corpus="quay", layer="import"),
     "show_me": nothing,

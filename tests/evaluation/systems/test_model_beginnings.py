@@ -222,7 +222,7 @@ def test_boxes_of_a_file_wait_for_a_training_run_and_an_empty_file_changes_nothi
     with pytest.raises(CommandError, match=r"boxes.jsonl has no image; the model annotator was not changed"):
         call("import_proposals", world.campaign.name, "drawer", str(file))
     model_annotator.refresh_from_db()
-    assert (model_annotator.version, model_annotator.from_file) == (0, False)
+    assert (model_annotator.version, model_annotator.external) == (0, False)
     file.write_text(json.dumps({"image": world.images()[0].image.key, "boxes": {}}) + "\n")
     jobs.enqueue(kind="train_model_annotator", arguments=TRAINING_JOB, campaign=world.campaign)
     with pytest.raises(CommandError, match="wait for the end of that job, or cancel it"):

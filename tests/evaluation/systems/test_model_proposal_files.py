@@ -50,7 +50,7 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
     listed = call("list_model_annotators", world.campaign.name)["results"]
     assert [(row["name"], row["version"], row["judged"]) for row in listed] == [("drawer", 1, 0)]
     model_annotator.refresh_from_db()
-    assert (model_annotator.source, model_annotator.from_file, model_annotator.learned) == (
+    assert (model_annotator.source, model_annotator.external, model_annotator.learned) == (
         "file boxes.jsonl",
         True,
         None,
@@ -69,19 +69,21 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
 
 def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, client: Client) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
-    model_annotators.record_training(model_annotator, images=None, source="file boxes.jsonl", from_file=True)
+    model_annotators.record_training(
+        model_annotator, images=None, source="file boxes.jsonl", external=True, adds=True
+    )
     client.force_login(people.account("ada", "researcher"))
     page = client.get(reverse("model_annotators", args=[world.campaign.name])).content.decode()
-    assert "Its boxes come from a file, so it does not learn by itself. Training it replaces them." in page
+    assert "Its boxes come from elsewhere, so it does not learn by itself. Training it replaces them." in page
     (result,) = client.get(reverse("v1_model_annotators", args=[world.campaign.name])).json()["results"]
-    assert result["from_file"] and result["learned"] is None
+    assert result["external"] and result["learned"] is None
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
     out = StringIO()
     call_command("train_model_annotator", world.campaign.name, "drawer", stdout=out)
     assert "they replace those of file boxes.jsonl" in out.getvalue()
     model_annotator.refresh_from_db()
-    assert not model_annotator.from_file and model_annotator.learned == 0
+    assert not model_annotator.external and model_annotator.learned == 0
 
 
 def test_what_reaches_out_of_the_picture_is_cut_and_counted(world: World, tmp_path: Path) -> None:

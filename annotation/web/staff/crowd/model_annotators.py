@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from annotation.campaigns import model_annotators
-from annotation.campaigns.training import training_records
+from annotation.campaigns.training import model_addresses, training_records
 from annotation.common.roles import RESEARCHER
 from annotation.jobs.registry import every_job_kind
 from annotation.models import Campaign
@@ -40,7 +40,14 @@ def model_annotator_list(request: HttpRequest, campaign: Campaign) -> HttpRespon
             campaign,
             "workers",
             model_annotators=[
-                (report, WORKER_STATE_LABELS.get(report.state, report.state), source_in_words(report.source))
+                (
+                    report,
+                    WORKER_STATE_LABELS.get(report.state, report.state),
+                    source_in_words(report.source),
+                    model_addresses.address_state(
+                        model_annotators.model_annotator_named(campaign, report.name)
+                    ),
+                )
                 for report in reports
             ],
             settings=settings,
