@@ -1,5 +1,6 @@
 """Operations on model annotators of a campaign: list, add, report savings."""
 
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -164,7 +165,10 @@ register(
         example={"address": "https://models.example.org/predict"},
     ),
     command=CommandLine(positional=("campaign", "model_annotator", "address"), text=_address_text),
-    page=FormPage(done=_("Address saved: ask the model when you like.")),
+    page=FormPage(
+        done=_("Address saved: ask the model when you like."),
+        leads=lambda state: reverse("model_annotators", args=[state.campaign]),
+    ),
 )
 register(
     title=_("Ask a model for boxes"),

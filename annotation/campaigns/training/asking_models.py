@@ -264,7 +264,7 @@ class _Asking:
                 _("the model at %(address)s cannot be asked: %(why)s. %(images)d images have its boxes.")
                 % {
                     "address": origin_of(self.address.address),
-                    "why": self._hopeless,
+                    "why": self._hopeless.rstrip("."),
                     "images": self.images,
                 }
             )
