@@ -206,12 +206,12 @@ def score_placed(
     `score`."""
     measures = measures or (OF_ORIGINALS if snapshot.pool else DEFAULT_MEASURES)
     chosen = [METRICS.find(name, family="ranking") for name in measures]
-    cuts = {measure.name: measure.k or JUDGED_AT for measure in chosen}
-    deepest = max(chosen, key=lambda measure: measure.k or 0)
-    if placed.complete_to is not None and placed.complete_to < (deepest.k or 0):
+    cuts = {measure.name: measure.depth or JUDGED_AT for measure in chosen}
+    deepest = max(chosen, key=lambda measure: measure.depth or 0)
+    if placed.complete_to is not None and placed.complete_to < (deepest.depth or 0):
         raise PhraseboxError(
             f"run {run.name!r} keeps the best {run.depth} items of a ranking; for one query only "
-            f"{placed.complete_to} of them take part, but {deepest.name} needs {deepest.k}: import the "
+            f"{placed.complete_to} of them take part, but {deepest.name} needs {deepest.depth}: import the "
             "run again, "
             "with whole rankings"
         )
