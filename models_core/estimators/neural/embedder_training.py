@@ -163,7 +163,7 @@ class EmbedderRun(GradientRun):
             {"params": [array for array in weights if array.ndim > 1], "weight_decay": sizes.decay},
             {"params": [array for array in weights if array.ndim < 2], "weight_decay": 0.0},
         ]
-        return torch.optim.AdamW(groups, lr=sizes.rate)
+        return torch.optim.AdamW(groups, lr=sizes.rate, fused=True)
 
     @property
     def multiplications(self) -> float:

@@ -91,7 +91,7 @@ class EmbedderSettings(CheckedRecord):
     rates: Annotated[
         tuple[Annotated[float, Field(gt=0)], ...],
         Field(strict=False, min_length=1, description="Learning rates that are tried"),
-    ] = (1e-4, 3e-4, 1e-3)
+    ] = (3e-4, 1e-3, 3e-3)
     grid_steps: GridSteps = GRID_STEPS
     decays: Annotated[
         tuple[Annotated[float, Field(ge=0)], ...],
@@ -102,8 +102,8 @@ class EmbedderSettings(CheckedRecord):
     ] = 0.2
     clip: Annotated[float, Field(gt=0, description="Gradients are clipped to this, number by number")] = 5.0
     batch: Annotated[int, Field(ge=2, description="Pairs of a batch")] = 128
-    epochs: Annotated[int, Field(ge=1, description="Passes over the training pairs")] = 30
-    trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 5
+    epochs: Annotated[int, Field(ge=1, description="Passes over the training pairs")] = 20
+    trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 3
 
     @property
     def members(self) -> int:
