@@ -1,6 +1,6 @@
 """Objectives of training: hardest negatives and InfoNCE beside linear methods and the alignment of words.
 
-    python -m studies.objectives DATA [--only closed|heads|words|curve] [--seeds 3] [--folds 5]
+    python -m studies.objectives DATA [--only PART] [--seeds 3] [--folds 5]
 
 DATA is the folder of the real data; folds, bags of words and figures are those of `studies.linear_methods`:
 1,000 photographs of Flickr8k with 512 numbers each, five folds (one tested, the next held out to choose rates
@@ -8,12 +8,10 @@ and ridges, 600 images trained on). R@1 and R@10 in per cent, pooled over folds 
 95 % from a bootstrap over images, and the difference of R@10 from normalised CCA on the same images.
 
 - closed: ridge regression and normalised CCA, which have no seed.
-- heads: the hinge losses with all and with the hardest negatives, and InfoNCE; linear heads, and heads with a
-  hidden layer of 512 numbers.
+- linear, layers: InfoNCE, and the hinge losses with the hardest and with all negatives; linear heads, and
+  heads with a hidden layer of 512 numbers.
 - words: the alignment of Karpathy and Fei-Fei 2015 with whole images as the only region, by eq. 8 and by
   eq. 7 with its multiple-instance term (DeFrag's objective, of words: there are no parses), with one seed.
-- curve: R@10 of VSE++, VSE0, InfoNCE and normalised CCA with 75, 150, 300 and 600 training images of each
-  fold, seed 0.
 """
 
 from __future__ import annotations
@@ -46,7 +44,6 @@ from studies.linear_methods import FOLDS, LINK, World, bags_of, folds, interval,
 
 CUTS = (1, 10)
 HIDDEN = 512
-SIZES = (75, 150, 300, 600)
 #: How often the training captions have a word for it to be known, as in the recipes.
 LEAST_COUNT = 5
 BASE = "nCCA"
@@ -58,16 +55,11 @@ class Hits:
 
     shares: dict[tuple[str, int], list[NDArray[np.float64]]]
     notes: list[str]
-    seconds: float = 0.0
 
 
-def bag_datasets(
-    data: World, number: int, size: int | None = None
-) -> Iterator[tuple[Dataset, Dataset, Dataset]]:
-    """Yield training, held-out and test pairs of the first folds, with bags; `size` training images at
-    most."""
+def bag_datasets(data: World, number: int) -> Iterator[tuple[Dataset, Dataset, Dataset]]:
+    """Yield training, held-out and test pairs of the first folds, with bags."""
     for training, held_out, tested in folds(data)[:number]:
-        training = training[:size]
         bags = bags_of(data, training)
         validation = pairs(data, held_out, bags, number=2)
         yield pairs(data, training, bags), validation, pairs(data, tested, bags)
@@ -120,7 +112,7 @@ def learned(
     by_fold: list[dict[tuple[str, int], list[NDArray[np.float64]]]] = []
     began, trainings = time.perf_counter(), 0
     for train, validation, test in sets:
-        found: dict[tuple[str, int], list[NDArray[np.float64]]] = {key: [] for key in hits.shares}
+        of_fold: dict[tuple[str, int], list[NDArray[np.float64]]] = {key: [] for key in hits.shares}
         for seed in range(seeds):
             model = make().fit(train, validation, FitContext(seed))
             trainings += 1
@@ -128,15 +120,15 @@ def learned(
                 ranks = ranks_of_originals(model.score(test, direction=direction), test.image_of, direction)
                 for cut in CUTS:
                     hit = (ranks <= cut).astype(float)
-                    found[direction, cut].append(
+                    of_fold[direction, cut].append(
                         hit if direction == "annotation" else hit.reshape(-1, 5).mean(axis=1)
                     )
             chosen = getattr(model, "rate_", getattr(model, "ridge_", None))
             hits.notes.append(f"{chosen:g}")
-        by_fold.append(found)
+        by_fold.append(of_fold)
     seconds = (time.perf_counter() - began) / trainings
     for key in hits.shares:
-        hits.shares[key] = [np.mean(found[key], axis=0) for found in by_fold]
+        hits.shares[key] = [np.mean(of_fold[key], axis=0) for of_fold in by_fold]
     return hits, seconds
 
 
@@ -155,23 +147,22 @@ def row(name: str, hits: Hits, base: Hits, seconds: float) -> str:
     return f"| {name} | {' | '.join(cells)} | {chosen} | {seconds:.1f} |"
 
 
-def heads() -> dict[str, EmbedderSettings]:
-    """Return the settings of the recipes, with linear heads and with a hidden layer."""
+def heads(hidden: int = 0) -> dict[str, EmbedderSettings]:
+    """Return the settings of the recipes, with linear heads or with a hidden layer."""
     return {
         f"{name}, {'two layers' if hidden else 'linear'}": kind(hidden=hidden, **more)
         for name, kind, more in (
-            ("VSE0", MarginSettings, {"negatives": "all"}),
-            ("VSE++", MarginSettings, {}),
             ("InfoNCE", ContrastiveSettings, {}),
+            ("VSE++", MarginSettings, {}),
+            ("VSE0", MarginSettings, {"negatives": "all"}),
         )
-        for hidden in (0, HIDDEN)
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Objectives of training on 1,000 photographs")
     parser.add_argument("data", type=Path)
-    parser.add_argument("--only", choices=("closed", "heads", "words", "curve"))
+    parser.add_argument("--only", choices=("closed", "linear", "layers", "words"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--folds", type=int, default=FOLDS, help="the first so many")
     options = parser.parse_args()
@@ -187,12 +178,12 @@ def main() -> None:
         )
         print(row("Ridge", ridge, base, of_ridge))
         print(row(BASE, base, base, seconds), flush=True)
-    if options.only in (None, "heads"):
-        for name, settings in heads().items():
-            hits, of_one = learned(
-                partial(JointEmbedder, settings), bag_datasets(data, options.folds), options.seeds
-            )
-            print(row(name, hits, base, of_one), flush=True)
+    for part, hidden in (("linear", 0), ("layers", HIDDEN)):
+        if options.only in (None, part):
+            for name, settings in heads(hidden).items():
+                sets = bag_datasets(data, options.folds)
+                hits, of_one = learned(partial(JointEmbedder, settings), sets, options.seeds)
+                print(row(name, hits, base, of_one), flush=True)
     if options.only in (None, "words"):
         for name, alignment in (
             ("eq. 8, words", AlignmentSettings(members=1)),
@@ -202,16 +193,6 @@ def main() -> None:
                 partial(Alignment, alignment), word_datasets(data, options.folds, options.data), 1
             )
             print(row(name, hits, base, of_one), flush=True)
-    if options.only in (None, "curve"):
-        for size in SIZES:
-            of_size, _ = learned(lambda: CCA(CCASettings()), bag_datasets(data, options.folds, size), 1)
-            print(row(f"{BASE}, {size} images", of_size, of_size, 0.0))
-            for name, settings in heads().items():
-                if not settings.hidden:
-                    hits, of_one = learned(
-                        partial(JointEmbedder, settings), bag_datasets(data, options.folds, size), 1
-                    )
-                    print(row(f"{name}, {size} images", hits, of_size, of_one), flush=True)
 
 
 if __name__ == "__main__":

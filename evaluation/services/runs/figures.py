@@ -191,15 +191,7 @@ def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunSc
     snapshot, subset = _conditions(request, [run], context)
 
     def make() -> dict[str, Any]:
-        return score_run(
-            run,
-            snapshot,
-            request.measures,
-            request.folds,
-            subset=subset,
-            missing=request.missing,
-            convention=request.convention,
-        )
+        return score_run(run, snapshot, request.measures, request.folds, **_how(request, subset))
 
     more = (_images_key(subset), request.missing, request.convention, str(request.folds), *request.measures)
     # A command does not read the cache: what a system has seen may have changed since.
@@ -214,7 +206,7 @@ def compare_under_qrels(request: CompareRequest, context: OperationContext) -> R
         raise invalid("runs", "too_long", max_length=MOST_RUNS_COMPARED)
     runs = [run_named(name) for name in dict.fromkeys(request.runs)]
     snapshot, subset = _conditions(request, runs, context)
-    how: dict[str, Any] = {"subset": subset, "missing": request.missing, "convention": request.convention}
+    how = _how(request, subset)
 
     def make() -> dict[str, Any]:
         if len(runs) == 1:
@@ -233,15 +225,7 @@ def query_values(request: ValuesRequest, context: OperationContext) -> NewFile:
     if request.folds is not None and len(runs) > 1:
         raise invalid("folds", "only_with", other=_("one run"))
     snapshot, subset = _conditions(request, runs, context)
-    rows = per_query_rows(
-        runs,
-        snapshot,
-        request.measures,
-        request.folds,
-        subset=subset,
-        missing=request.missing,
-        convention=request.convention,
-    )
+    rows = per_query_rows(runs, snapshot, request.measures, request.folds, **_how(request, subset))
     name = runs[0].name if len(runs) == 1 else "comparison"
     return NewFile(f"{name}-queries.{request.format}", lambda path: write_per_query(path, rows))
 
@@ -291,6 +275,11 @@ def _conditions(
     check_images("split", split, corpus, context, runs=True)
     subset = subset_named(corpus.name, split, seed=request.fold_seed, files=context.by_path)
     return snapshot, subset
+
+
+def _how(request: ScoreRequest | CompareRequest | ValuesRequest, subset: Subset | None) -> dict[str, Any]:
+    """Return the conditions of figures as keyword arguments."""
+    return {"subset": subset, "missing": request.missing, "convention": request.convention}
 
 
 def _images_key(subset: Subset | None) -> str:

@@ -23,13 +23,13 @@ from torch import Tensor, nn
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext, Matrix, View
 from models_core.estimators.embeddings import recall_of_embeddings
 from models_core.estimators.neural import objective
-from models_core.estimators.neural.embedder import SIDES, Head
 from models_core.estimators.neural.gradient_training import (
     GradientRun,
     StepSizes,
     arrays_under,
     network_weights,
 )
+from models_core.estimators.neural.heads import SIDES, Head
 from models_core.estimators.neural.network import Dropout, new_layer, thinned
 from models_core.estimators.neural.settings import ContrastiveSettings, EmbedderSettings, MarginSettings
 from phrasebox.lazy import sparse

@@ -189,8 +189,8 @@ def test_new_pairs_are_found_with_the_rate_that_finds_the_most_held_out_ones(set
     assert model.rate_ == model.tried_[model.tried_[:, 2].argmax(), 0]
     assert model.recall_ == model.curve_[:, 2].max()
     chance = np.mean([1 / 60, 5 / 60, 10 / 60])
-    found = recall_of_scores(model.score(new, direction="annotation"), new.image_of)
-    assert found == model.recall_ > 4 * chance
+    recall = recall_of_scores(model.score(new, direction="annotation"), new.image_of)
+    assert recall == model.recall_ > 4 * chance
 
 
 def test_a_temperature_that_is_learned_is_never_below_its_bound():
