@@ -34,14 +34,21 @@ from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.formats.qrels_files import QRELS_FORMATS
 from phrasebox.metrics.captions import FAMILY, has_sums
 from phrasebox.metrics.examples import example_problems
-from phrasebox.metrics.table import EXAMPLES_FILE, MEASURE_FAMILIES, METRIC_FOLDERS, METRICS, Measure
+from phrasebox.metrics.table import (
+    CUT_OFF_ENDINGS,
+    EXAMPLES_FILE,
+    MEASURE_FAMILIES,
+    METRIC_FOLDERS,
+    METRICS,
+    Measure,
+)
 from phrasebox.pooling.active import STRATEGIES
 from phrasebox.registry import Registry
 from phrasebox.relevance.grades import GRADED_RULES
 from phrasebox.relevance.qrels import RELEVANCE_RULES
 
-#: Units of ranking measures that pages, commands and tables can print: shares as per cent, ranks unchanged.
-PRINTED_UNITS = ("share", "rank")
+#: Units of ranking measures that pages, commands and tables can print: shares as per cent, others unchanged.
+PRINTED_UNITS = ("share", "rank", "score")
 #: The number of arguments of a measure's function, by family: (ranked, k), (captions).
 ARGUMENTS = {"ranking": 2, FAMILY: 1}
 
@@ -112,8 +119,8 @@ def _unsaid_by_measure(measure: Measure) -> Iterator[Error]:
         yield fault("E008", "has no range", "say the least and the most that a value can be, as bounds")
     if measure.unit == "rank" and measure.higher_is_better:
         yield fault("E009", "is a rank, and calls higher ones better", "set higher_is_better to False")
-    if measure.name.endswith("@k") == (measure.cut_off == "none"):
-        hint = "end the name in @k where there is a cut-off, and only there"
+    if measure.name.endswith(CUT_OFF_ENDINGS) == (measure.cut_off == "none"):
+        hint = "end the name in @k (or @r, of recall) where there is a cut-off, and only there"
         yield fault("E010", f"is called {measure.name}, and its cut-off is {measure.cut_off!r}", hint)
     if measure.family == "ranking" and measure.unit not in PRINTED_UNITS:
         hint = f"make it one of {', '.join(PRINTED_UNITS)}"

@@ -20,7 +20,7 @@ _TITLES = {
     "missing": "missing output",
 }
 #: Conditions in the order in which they are printed.
-_CONDITIONS = ("pool", "protocol", "tokens", "references", "weights")
+_CONDITIONS = ("pool", "protocol", "ties", "tokens", "references", "weights")
 #: How missing output is treated, for people; where it is refused, none is missing.
 _MISSING = {"worst": "counted as the worst result", "leave-out": "left out"}
 
@@ -33,10 +33,11 @@ class FigureBasis:
     use `counted` of the `out_of` requested cases (None: not known, and the table says so). `without_relevant`
     of the counted ones have no relevant item, and count 0. `pool` names the qrels or the answers, with
     version and subset; `protocol` the rule or protocol. `missing` is how cases without output are treated
-    ("refuse", "worst", "leave-out"), of which there are `without_output`. `tokens` is the tokenisation
-    ("ptb", "own"); `references` the named set for document frequencies, with its digest; `weights` how
-    answers are weighted. `provenance` maps each system to what it has seen of the cases, in one sentence
-    without its name. `notes` are further sentences.
+    ("refuse", "worst", "leave-out"), of which there are `without_output`. `ties` is how tied items are
+    ranked, where they do not share the mean of their ranks. `tokens` is the tokenisation ("ptb", "own");
+    `references` the named set for document frequencies, with its digest; `weights` how answers are weighted.
+    `provenance` maps each system to what it has seen of the cases, in one sentence without its name. `notes`
+    are further sentences.
     """
 
     cases: str = ""
@@ -47,6 +48,7 @@ class FigureBasis:
     pool: str = ""
     protocol: str = ""
     missing: str = ""
+    ties: str = ""
     tokens: str = ""
     references: str = ""
     weights: str = ""

@@ -64,7 +64,8 @@ class World:
     nouns: list[list[list[str]]]
 
 
-def world(data: Path) -> World:
+def world(data: Path, *, tagged: bool = True) -> World:
+    """Read the data; unless `tagged`, no caption has a noun."""
     names = (data / "features" / "flickr8k_1000_names.txt").read_text().split()
     stop = set((data / "flickr8k" / "stopwords_127.txt").read_text().split())
     read = {}
@@ -79,9 +80,11 @@ def world(data: Path) -> World:
     for name in names:
         lemmas = [read["lemma.token", name, number] for number in range(5)]
         words.append([[w for w in text.lower().split() if w.isalpha() and w not in stop] for text in lemmas])
-        tagged = [tagger.words(read["token", name, k], text) for k, text in enumerate(lemmas)]
+        parts = [
+            tagger.words(read["token", name, k], text) if tagged else [] for k, text in enumerate(lemmas)
+        ]
         nouns.append(
-            [[word.lemma for word in caption_words if word.part.startswith("N")] for caption_words in tagged]
+            [[word.lemma for word in caption_words if word.part.startswith("N")] for caption_words in parts]
         )
     vectors = np.load(data / "features" / "flickr8k_1000_squeezenet_fire9_512.npy")
     return World(vectors, words, nouns)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.comparison.conventions import MEAN_RANKS
 from evaluation.comparison.missing import REFUSE
 from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.ranked_runs import RowIds, candidates_apart
@@ -41,19 +42,24 @@ def score_run(
     *,
     subset: Subset | None = None,
     missing: str = REFUSE,
+    convention: str = MEAN_RANKS,
 ) -> dict[str, Any]:
     """Return a run's figures, or their means over folds; raises as `scoring.score` does."""
     if folds is None:
-        parts = [score(run, snapshot, measures, subset=subset, missing=missing)]
+        parts = [score(run, snapshot, measures, subset=subset, missing=missing, convention=convention)]
     else:
-        parts = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
+        parts = score_folds(
+            run, snapshot, folds, measures, subset=subset, missing=missing, convention=convention
+        )
     report = {
         "run": run.name,
         "system": run.system,
         "direction": run.direction,
-        **_conditions(snapshot, subset, missing),
+        **_conditions(snapshot, subset, missing, convention),
         "pool": snapshot.pool,
-        "basis": figure_basis(parts, snapshot, subset=subset, missing=missing).as_dict(),
+        "basis": figure_basis(
+            parts, snapshot, subset=subset, missing=missing, convention=convention
+        ).as_dict(),
         "queries": sum(len(part.queries) for part in parts),
         "total_queries": sum(part.query_count for part in parts),
         "missing": sum(part.missing for part in parts),
@@ -86,13 +92,16 @@ def _with_provenance(
     return with_provenance(report, {run.name: run for run in runs}, snapshot.corpus, images)
 
 
-def _conditions(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) -> dict[str, Any]:
+def _conditions(
+    snapshot: QrelsSnapshot, subset: Subset | None, missing: str, convention: str
+) -> dict[str, Any]:
     return {
         "qrels": snapshot.name,
         "version": snapshot.version,
         "digest": snapshot.digest,
         "subset": subset.called if subset else "",
         "unranked": missing,
+        "convention": convention,
     }
 
 
@@ -137,15 +146,23 @@ def compare_runs(
     *,
     subset: Subset | None = None,
     missing: str = REFUSE,
+    convention: str = MEAN_RANKS,
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> dict[str, Any]:
     """Return all runs' figures, and tests of each later run against the first; raises as
     `scoring.score_against_first`."""
     figures, tests = score_against_first(
-        runs, snapshot, measures, subset=subset, missing=missing, rounds=rounds, seed=seed
+        runs,
+        snapshot,
+        measures,
+        subset=subset,
+        missing=missing,
+        convention=convention,
+        rounds=rounds,
+        seed=seed,
     )
-    report = _compared(figures, runs[0].direction, snapshot, subset, missing)
+    report = _compared(figures, runs[0].direction, snapshot, subset, missing, convention)
     report = _with_provenance(report, runs, snapshot, figures[0].queries)
     tested = [{**asdict(test), "difference": finite_or_none(test.difference)} for test in tests]
     return {**report, "rounds": rounds, "seed": seed, "tests": tested}
@@ -158,21 +175,29 @@ def compare_single_run(
     *,
     subset: Subset | None = None,
     missing: str = REFUSE,
+    convention: str = MEAN_RANKS,
 ) -> dict[str, Any]:
     """Return one run's figures in the form of a comparison without tests; raises as `scoring.score` does."""
-    figures = [score(run, snapshot, measures, subset=subset, missing=missing)]
-    report = _compared(figures, run.direction, snapshot, subset, missing)
+    figures = [score(run, snapshot, measures, subset=subset, missing=missing, convention=convention)]
+    report = _compared(figures, run.direction, snapshot, subset, missing, convention)
     return _with_provenance(report, [run], snapshot, figures[0].queries)
 
 
 def _compared(
-    figures: Sequence[Scored], direction: str, snapshot: QrelsSnapshot, subset: Subset | None, missing: str
+    figures: Sequence[Scored],
+    direction: str,
+    snapshot: QrelsSnapshot,
+    subset: Subset | None,
+    missing: str,
+    convention: str,
 ) -> dict[str, Any]:
     return {
         "baseline": figures[0].run,
         "direction": direction,
-        **_conditions(snapshot, subset, missing),
-        "basis": figure_basis(figures[:1], snapshot, subset=subset, missing=missing).as_dict(),
+        **_conditions(snapshot, subset, missing, convention),
+        "basis": figure_basis(
+            figures[:1], snapshot, subset=subset, missing=missing, convention=convention
+        ).as_dict(),
         "queries": len(figures[0].queries),
         "total_queries": figures[0].query_count,
         "remarks": remarks_on(figures),
@@ -263,6 +288,7 @@ def per_query_rows(
     *,
     subset: Subset | None = None,
     missing: str = REFUSE,
+    convention: str = MEAN_RANKS,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row per run and scored query: the query's name, and its value of each measure.
 
@@ -272,12 +298,16 @@ def per_query_rows(
     names = names_of(runs[0].corpus.name)
     called = names.image_name if runs[0].direction == Run.ANNOTATION else names.caption_name
     if folds is None:
-        scored = score_all(runs, snapshot, measures, subset=subset, missing=missing)
+        scored = score_all(runs, snapshot, measures, subset=subset, missing=missing, convention=convention)
         parts = scored[:1]
     else:
         (run,) = runs
-        scored = parts = score_folds(run, snapshot, folds, measures, subset=subset, missing=missing)
-    basis = " ".join(figure_basis(parts, snapshot, subset=subset, missing=missing).lines())
+        scored = parts = score_folds(
+            run, snapshot, folds, measures, subset=subset, missing=missing, convention=convention
+        )
+    basis = " ".join(
+        figure_basis(parts, snapshot, subset=subset, missing=missing, convention=convention).lines()
+    )
     for number, part in enumerate(scored, start=1):
         for row in _per_query(part, called):
             yield {**({} if folds is None else {"fold": number}), **row, "basis": basis}

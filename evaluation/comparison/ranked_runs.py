@@ -41,8 +41,10 @@ from phrasebox.relevance.qrels import rule_named
 
 RowIds = NDArray[np.int64]
 
-#: Maps a ranking (row ids, scores) to another one of the same items.
-Reorder = Callable[[RowIds, NDArray[np.float32]], tuple[RowIds, NDArray[np.float32]]]
+#: A ranking: row ids and scores, best first.
+Ordered = tuple[RowIds, NDArray[np.float32]]
+#: Maps a ranking to another one of the same items.
+Reorder = Callable[[RowIds, NDArray[np.float32]], Ordered]
 #: Number of rankings that are converted to ranks at once, and the number of items after which a block ends
 #: earlier.
 _BLOCK, _ITEMS = 200, 1_000_000

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from annotation.common.database import chunks
+from evaluation.comparison.conventions import MEAN_RANKS, reorder_for, ties_in_figures
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, MissingOutput, check_missing
 from evaluation.comparison.query_sets import ASKS, ranked_queries, unjudged_pairs, unknown_queries
 from evaluation.comparison.ranked_runs import (
@@ -127,13 +128,15 @@ def score(
     *,
     subset: Subset | None = None,
     missing: str = REFUSE,
+    convention: str = MEAN_RANKS,
 ) -> Scored:
     """Return the figures of `run` under `snapshot`, or under its part in `subset`; raises UnknownMeasure,
     NotComparable.
 
-    Default measures: OF_ORIGINALS under a protocol, else DEFAULT_MEASURES. `missing` is a `Missing`.
+    Default measures: OF_ORIGINALS under a protocol, else DEFAULT_MEASURES. `missing` is a `Missing`,
+    `convention` one of `conventions`.
     """
-    (scored,) = score_all([run], snapshot, measures, subset=subset, missing=missing)
+    (scored,) = score_all([run], snapshot, measures, subset=subset, missing=missing, convention=convention)
     return scored
 
 
@@ -145,6 +148,7 @@ def score_folds(
     *,
     subset: Subset | None = None,
     missing: str = REFUSE,
+    convention: str = MEAN_RANKS,
 ) -> list[Scored]:
     """Return the figures on each of `number` equal parts of the snapshot's images, in corpus order.
 
@@ -153,10 +157,11 @@ def score_folds(
     """
     whole = pool_of(run, snapshot, subset)
     folds = folds_of(whole, run, snapshot, number)
+    reorder = reorder_for(run, convention)
     pools = [scored_queries(fold, [run], snapshot, missing) for fold in folds]
     return [
         score_placed(run, snapshot, placed, fold, measures)
-        for fold, placed in zip(folds, rank_in_pools(run, pools), strict=True)
+        for fold, placed in zip(folds, rank_in_pools(run, pools, reorder=reorder), strict=True)
     ]
 
 
@@ -193,9 +198,14 @@ def _check_ranked(whole: RunPool, run: Run, missing: str) -> None:
 
 
 def _score(
-    run: Run, snapshot: QrelsSnapshot, whole: RunPool, pool: RunPool, measures: Sequence[str] = ()
+    run: Run,
+    snapshot: QrelsSnapshot,
+    whole: RunPool,
+    pool: RunPool,
+    measures: Sequence[str] = (),
+    reorder: Reorder | None = None,
 ) -> Scored:
-    (placed,) = rank_in_pools(run, [pool])
+    (placed,) = rank_in_pools(run, [pool], reorder=reorder)
     return score_placed(run, snapshot, placed, whole, measures)
 
 
@@ -206,12 +216,12 @@ def score_placed(
     `score`."""
     measures = measures or (OF_ORIGINALS if snapshot.pool else DEFAULT_MEASURES)
     chosen = [METRICS.find(name, family="ranking") for name in measures]
-    cuts = {measure.name: measure.k or JUDGED_AT for measure in chosen}
-    deepest = max(chosen, key=lambda measure: measure.k or 0)
-    if placed.complete_to is not None and placed.complete_to < (deepest.k or 0):
+    cuts = {measure.name: measure.depth or JUDGED_AT for measure in chosen}
+    deepest = max(chosen, key=lambda measure: measure.depth or 0)
+    if placed.complete_to is not None and placed.complete_to < (deepest.depth or 0):
         raise PhraseboxError(
             f"run {run.name!r} keeps the best {run.depth} items of a ranking; for one query only "
-            f"{placed.complete_to} of them take part, but {deepest.name} needs {deepest.k}: import the "
+            f"{placed.complete_to} of them take part, but {deepest.name} needs {deepest.depth}: import the "
             "run again, "
             "with whole rankings"
         )
@@ -243,6 +253,7 @@ def score_against_first(
     *,
     subset: Subset | None = None,
     missing: str = REFUSE,
+    convention: str = MEAN_RANKS,
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> tuple[list[Scored], list[Against]]:
@@ -250,7 +261,7 @@ def score_against_first(
     `score`."""
     if len({run.pk for run in runs}) != len(runs) or len(runs) < 2:
         raise PhraseboxError("name at least two different runs; the others are compared with the first")
-    scored = score_all(runs, snapshot, measures, subset=subset, missing=missing)
+    scored = score_all(runs, snapshot, measures, subset=subset, missing=missing, convention=convention)
     names = list(scored[0].scores)
     images = images_of_queries(scored[0].queries, runs[0].direction, snapshot)
     return scored, adjusted_by_holm(
@@ -282,6 +293,7 @@ def score_all(
     *,
     subset: Subset | None = None,
     missing: str = REFUSE,
+    convention: str = MEAN_RANKS,
 ) -> list[Scored]:
     """Return the figures of runs of one direction, on the same queries; raises as `score` does."""
     turned = next((run for run in runs if run.direction != runs[0].direction), None)
@@ -294,11 +306,16 @@ def score_all(
     for run in runs[1:]:
         check_fits(run, snapshot)
     pool = scored_queries(whole, runs, snapshot, missing)
-    return [_score(run, snapshot, whole, pool, measures) for run in runs]
+    return [_score(run, snapshot, whole, pool, measures, reorder_for(run, convention)) for run in runs]
 
 
 def figure_basis(
-    parts: Sequence[Scored], snapshot: QrelsSnapshot, *, subset: Subset | None = None, missing: str = REFUSE
+    parts: Sequence[Scored],
+    snapshot: QrelsSnapshot,
+    *,
+    subset: Subset | None = None,
+    missing: str = REFUSE,
+    convention: str = MEAN_RANKS,
 ) -> FigureBasis:
     """Return the basis of figures: of runs that were scored together (any one of them), or of the folds of
     one.
@@ -319,6 +336,7 @@ def figure_basis(
         pool=", ".join(dict.fromkeys(filter(None, pool))),
         protocol=snapshot.pool or rule,
         missing=missing,
+        ties=ties_in_figures(convention),
         notes=tuple(filter(None, (unknown, unjudged_pairs(snapshot)))),
     )
 
@@ -333,8 +351,7 @@ def differing_by_ties(
     whole = pool_of(run, snapshot)
     pool = scored_queries(whole, [run], snapshot, LEAVE_OUT)
     ours = _score(run, snapshot, whole, pool, measures)
-    (placed,) = rank_in_pools(run, [pool], reorder=reorder)
-    theirs = score_placed(run, snapshot, placed, whole, measures)
+    theirs = _score(run, snapshot, whole, pool, measures, reorder)
     pairs = ((our_score.per_query, theirs.scores[name].per_query) for name, our_score in ours.scores.items())
     equal = [
         np.isclose(our_values, their_values, rtol=0, atol=1e-9, equal_nan=True)

@@ -111,12 +111,14 @@ def _draw(data: Table) -> Figure:
             point_xy = float(point["original figure"]), float(point["judged figure"])
             panel.annotate(str(point["number"]), point_xy, (3, 2), textcoords="offset points", fontsize=7)
         for axis, name in (("x", str(points[0]["by originals"])), ("y", str(points[0]["by judgments"]))):
-            ranks = METRICS.find(name).measure.unit == "rank"
-            getattr(panel, f"set_{axis}label")(f"{name} (fewer is better)" if ranks else name)
+            unit = METRICS.find(name).measure.unit
+            getattr(panel, f"set_{axis}label")(f"{name} (fewer is better)" if unit == "rank" else name)
             getattr(panel, f"{axis}axis").set_major_formatter(
-                (lambda value, _: f"{value:g}") if ranks else (lambda value, _: f"{100 * value:.4g} %")
+                (lambda value, _: f"{100 * value:.4g} %")
+                if unit == "share"
+                else (lambda value, _: f"{value:g}")
             )
-            if ranks:
+            if unit == "rank":
                 getattr(panel, f"invert_{axis}axis")()
         panel.margins(0.12)
     if few:

@@ -100,7 +100,7 @@ def _agreement_table(agreement: Agreement) -> Table:
     assert agreement.within is not None
     named = {f"Krippendorff's alpha, {level}": value for level, value in agreement.within.alpha.items()}
     named["Fleiss' kappa"] = agreement.within.fleiss
-    named |= {f"Cohen's kappa, {names}": value for names, value in agreement.within.cohen.items()}
+    named |= _kappas(agreement.within)
     return Table(
         ["coefficient", "value", "low", "high", "pairs", "reason"],
         [
@@ -109,6 +109,16 @@ def _agreement_table(agreement: Agreement) -> Table:
         ],
         basis=basis,
     )
+
+
+def _kappas(within: AgreementWithin) -> dict[str, Estimate]:
+    """Return every kappa of two judges, by its title."""
+    titled = {
+        "Cohen's kappa": within.cohen,
+        "Kappa, linear weights": within.cohen_linear,
+        "Kappa, quadratic weights": within.cohen_quadratic,
+    }
+    return {f"{title}, {names}": value for title, kappas in titled.items() for names, value in kappas.items()}
 
 
 def agreement_tables(agreement: Agreement) -> dict[str, Table]:
@@ -144,9 +154,7 @@ def _within_text(within: AgreementWithin) -> str:
     ]
     if not within.judges:
         return "\n\n".join([*parts, f"No kappa of two judges: {within.no_judges}."])
-    parts.append(
-        text_table(_HEAD, [_line(f"Cohen's kappa, {names}", value) for names, value in within.cohen.items()])
-    )
+    parts.append(text_table(_HEAD, [_line(name, value) for name, value in _kappas(within).items()]))
     rows = [[judge.name, judge.answers, judge.with_consensus] for judge in within.judges]
     parts.append(text_table(["judge", "answers", "as the consensus (Dawid and Skene)"], rows))
     return "\n\n".join(parts)

@@ -290,7 +290,7 @@ def level_text(level: float) -> str:
 
 def figure_text(name: str, figure: MeasuredFigure) -> str:
     """Return a figure with its interval, for a sentence; a share in per cent."""
-    sign = "" if METRICS.find(name).measure.unit == "rank" else " %"
+    sign = " %" if METRICS.find(name).measure.unit == "share" else ""
     value, low, high = (_in_percent(name, number) for number in (figure.value, figure.low, figure.high))
     if value is None or low is None or high is None:
         return f"{value:.1f}{sign}" if value is not None else "no value"
@@ -341,7 +341,7 @@ def bracketed(value: float, low: float, high: float, *, images: int, remark: str
 
 def _in_percent(name: str, value: float | None) -> float | None:
     """Return a figure for tables for reading: shares in per cent."""
-    return _percent(value) if METRICS.find(name).measure.unit != "rank" else value
+    return _percent(value) if METRICS.find(name).measure.unit == "share" else value
 
 
 def _percent(share: float | None) -> float | None:

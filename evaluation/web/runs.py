@@ -138,7 +138,7 @@ def figure_form(
     *fields: str,
 ) -> RequestForm:
     """Return the form that selects qrels and images for figures, filled from the address."""
-    visible_fields = ("qrels", "split", "missing", *fields)
+    visible_fields = ("qrels", "split", "missing", "convention", *fields)
     form = submitted_form(request, operation_named(operation), only_fields=visible_fields).form
     titles = {
         snapshot_choice.versioned: f"{snapshot_choice} ({snapshot_choice.pool})"

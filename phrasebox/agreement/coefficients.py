@@ -1,7 +1,11 @@
 """Agreement beyond chance: Cohen's kappa, Fleiss' kappa, Krippendorff's alpha.
 
 Definitions. kappa = (P_o - P_e) / (1 - P_e), with P_o the observed and P_e the expected share of agreement:
-for Cohen from the two raters' own marginals, for Fleiss from the pooled ones. alpha = 1 - D_o / D_e, with D_o
+for Cohen from the two raters' own marginals, for Fleiss from the pooled ones. Weighted kappa (Cohen 1968) is
+1 - D_o / D_e, with D the mean difference of the two raters' answers, |a - b| (linear) or (a - b)^2
+(quadratic); with two answers all three are equal. The answers are numbers, and their distances count: 1 and 4
+are three apart, whether or not anybody answered 2 or 3 (scikit-learn counts the answers that occur, unless
+its `labels` has the whole scale). alpha = 1 - D_o / D_e, with D_o
 the mean squared difference within items and D_e that between any two pairable answers; the difference is
 nominal (equal or not), ordinal (answers that lie between, by the pooled counts), interval (a - b) or ratio
 ((a - b) / (a + b), which is 0 for two zeros).
@@ -11,7 +15,7 @@ with fewer than two answers; Fleiss requires the same number of answers per item
 (both raters gave one and the same answer throughout), and no variation at all, give 0/0: such a figure is
 undefined, neither 1 nor 0, and the estimate says so.
 
-Sources: Cohen 1960; Fleiss 1971; Krippendorff 2004, chapter 11. Hodosh et al. 2013 use the first and the last
+Sources: Cohen 1960, 1968; Fleiss 1971; Krippendorff 2004, chapter 11. Hodosh et al. 2013 use kappa and alpha
 (sections 4.2.1, 4.2.2).
 """
 
@@ -31,15 +35,27 @@ from phrasebox.agreement.estimates import (
 )
 
 MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
+#: How much two answers differ for kappa, from the gaps between values, by the name of the weights.
+KAPPA_WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
+    "none": lambda gaps: (gaps != 0).astype(np.float64),
+    "linear": np.abs,
+    "quadratic": np.square,
+}
 
 
-def cohen(first: ArrayLike, second: ArrayLike, *, bootstrap: Bootstrap | None = None) -> Estimate:
+def cohen(
+    first: ArrayLike, second: ArrayLike, *, weights: str = "none", bootstrap: Bootstrap | None = None
+) -> Estimate:
     """Return Cohen's kappa of two raters' answers to the same items, both of shape (items,), NaN where
-    missing.
+    missing; `weights` is one of KAPPA_WEIGHTS.
 
     >>> cohen([1, 1, 0, 0], [1, 0, 0, 0]).value  # 3 of 4 agree, by chance 2 of 4 would
     0.5
+    >>> cohen([1, 2, 3, 3], [1, 2, 2, 3], weights="quadratic").value  # they differ once, and by 1 only
+    0.8
     """
+    if weights not in KAPPA_WEIGHTS:
+        raise AgreementError(f"unknown weights {weights!r}; known: {', '.join(KAPPA_WEIGHTS)}")
     a, b = _rows(first, "the first rater"), _rows(second, "the second rater")
     if len(a) != len(b):
         raise ValueError(f"the raters answered {len(a)} and {len(b)} items; give both the same items")
@@ -50,14 +66,17 @@ def cohen(first: ArrayLike, second: ArrayLike, *, bootstrap: Bootstrap | None = 
     check_table(number, kinds)
     cells = clusters[shared] * kinds**2 + codes[:items] * kinds + codes[items:]
     tables = np.bincount(cells, minlength=number * kinds**2).astype(np.float64)
+    differences = KAPPA_WEIGHTS[weights](values[:, None] - values[None, :])
 
     def value(sums: Floats) -> Floats:
         table = sums.reshape(len(sums), kinds, kinds)
         total = table.sum(axis=(1, 2))
-        observed = np.trace(table, axis1=1, axis2=2)
-        expected = (table.sum(axis=1) * table.sum(axis=2)).sum(axis=1)
+        observed = (table * differences).sum(axis=(1, 2))
+        expected = (table.sum(axis=2)[:, :, None] * table.sum(axis=1)[:, None, :] * differences).sum(
+            axis=(1, 2)
+        )
         # Both terms times the square of the number of items: integers, so that 0 is exactly 0.
-        return _ratio(observed * total - expected, total**2 - expected)
+        return _ratio(expected - observed * total, expected)
 
     def reason(sums: Floats) -> str:
         return (

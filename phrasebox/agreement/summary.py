@@ -62,8 +62,9 @@ class JudgeConsensus:
 class AgreementWithin:
     """Agreement within one set. `ties`: pairs without a most frequent answer.
 
-    `cohen` has every two judges who share a pair, by both names. It and `judges` are empty where judges are
-    not distinguishable or comparable, and `no_judges` says why.
+    `cohen` has every two judges who share a pair, by both names; `cohen_linear` and `cohen_quadratic` are the
+    same with weights, empty with fewer than three grades, where all three are equal. They and `judges` are
+    empty where judges are not distinguishable or comparable, and `no_judges` says why.
     """
 
     pairs: int
@@ -75,6 +76,8 @@ class AgreementWithin:
     alpha: dict[str, Estimate]
     fleiss: Estimate
     cohen: dict[str, Estimate]
+    cohen_linear: dict[str, Estimate]
+    cohen_quadratic: dict[str, Estimate]
     judges: tuple[JudgeConsensus, ...]
     no_judges: str
 
@@ -118,7 +121,9 @@ def agreement_within(
             level: krippendorff(ratings, level=level, bootstrap=bootstrap) for level in MEASUREMENT_LEVELS
         },
         fleiss=fleiss(counts, bootstrap=bootstrap),
-        cohen=_pairwise(votes, bootstrap) if votes else {},
+        cohen=_pairwise(votes, "none", bootstrap) if votes else {},
+        cohen_linear=_pairwise(votes, "linear", bootstrap) if votes and len(values) > 2 else {},
+        cohen_quadratic=_pairwise(votes, "quadratic", bootstrap) if votes and len(values) > 2 else {},
         judges=_judges(votes, dawid_skene(votes)) if votes else (),
         no_judges=no_judges,
     )
@@ -177,15 +182,15 @@ def _votes(pairs: Sequence[JudgedPair]) -> Votes:
     )
 
 
-def _pairwise(votes: Votes, bootstrap: Bootstrap | None) -> dict[str, Estimate]:
-    """Return Cohen's kappa of every two judges who share a pair."""
+def _pairwise(votes: Votes, weights: str, bootstrap: Bootstrap | None) -> dict[str, Estimate]:
+    """Return Cohen's kappa of every two judges who share a pair, with `weights` of KAPPA_WEIGHTS."""
     answers = np.full((len(votes.workers), len(votes.items)), np.nan)
     answers[votes.worker, votes.item] = np.array(votes.labels, dtype=np.float64)[votes.label]
     kappas = {}
     for a, b in combinations(range(len(votes.workers)), 2):
         if not np.isnan(answers[a] + answers[b]).all():
             kappas[f"{votes.workers[a]} and {votes.workers[b]}"] = cohen(
-                answers[a], answers[b], bootstrap=bootstrap
+                answers[a], answers[b], weights=weights, bootstrap=bootstrap
             )
     return kappas
 

@@ -12,7 +12,7 @@ docs/metrics.md. Importing the package fills METRICS.
 (0.5, [1.0, 0.0], 1.5)
 """
 
-from phrasebox.metrics import captions, incomplete, localization, ranking, tagging
+from phrasebox.metrics import captions, graded, incomplete, localization, ranking, recall_levels, tagging
 from phrasebox.metrics.captions import Captions, CaptionScore, score_captions
 from phrasebox.metrics.judgments import BadJudgments, Judged, from_qrels, judged, originals_of
 from phrasebox.metrics.protocols import PROTOCOLS, Selection, both_directions, over_folds, select

@@ -64,7 +64,7 @@ def _problems(example: Any, measure: Measure) -> Iterator[str]:
 
 
 def _of_ranking(chosen: MeasureWithCutoff, example: Mapping[str, Any]) -> QueryValues:
-    return chosen.measure.values(ranked_as(example["queries"]), chosen.k)
+    return chosen.values(ranked_as(example["queries"]))
 
 
 def _of_captions(chosen: MeasureWithCutoff, example: Mapping[str, Any]) -> QueryValues:

@@ -11,13 +11,12 @@ Conventions.
   the cut as relevant, the number R of relevant items as judged (for recall: with those added).
 - A ranking shorter than k is still divided by k. What was not retrieved has no place and adds 0.
 - MiAP is the mean over images of AP, as tagging has it; with images as queries it is MAP.
-- nDCG: gain is the grade, discount log2(1 + place). Over tied places the grades are averaged;
-  optimistic takes them falling, pessimistic rising.
+- Measures of grades are in `graded`, precision at levels of recall in `recall_levels`.
 - mAP@R: the mean over places 1 to R of precision where a relevant item stands, 0 elsewhere.
   Source: Musgrave et al. 2020; Chun et al. 2022 (ECCV Caption).
 
 Two images by three captions, the first two the first image's. It finds both of its captions at places 1 and
-2; the second image finds its own at place 2, nDCG 1 / log2(3).
+2; the second image finds its own at place 2.
 
 >>> from phrasebox.metrics.judgments import originals_of
 >>> from phrasebox.metrics.ranked import from_scores
@@ -28,8 +27,10 @@ Two images by three captions, the first two the first image's. It finds both of 
 ([1.0, 1.0], [0.5, 0.0], [1.0, 0.5])
 >>> r_precision(ranked).tolist(), reciprocal_rank(ranked).tolist(), average_precision(ranked).tolist()
 ([1.0, 0.0], [1.0, 0.5], [1.0, 0.5])
->>> average_precision_at_r(ranked).tolist(), ndcg(ranked).round(3).tolist()
-([1.0, 0.0], [1.0, 0.631])
+>>> average_precision_at_r(ranked).tolist(), hits(ranked, 2).tolist(), f_measure(ranked, 2).round(3).tolist()
+([1.0, 0.0], [2.0, 1.0], [1.0, 0.667])
+>>> rank_biased_precision(ranked, p=0.5).tolist()  # 0.5 + 0.25, and 0.25
+[0.75, 0.25]
 """
 
 import numpy as np
@@ -37,7 +38,7 @@ import numpy as np
 from phrasebox.metrics.incomplete import unjudged_within
 from phrasebox.metrics.ranked import QueryValues, Ranked
 from phrasebox.metrics.sums import best_rank, count_within, cut, number_of, shares_or_zero, sum_per_query
-from phrasebox.metrics.table import add_measure
+from phrasebox.metrics.table import Parameter, add_measure
 
 HODOSH = "Hodosh et al. 2013, section 4.3"
 TREC = "trec_eval"
@@ -102,23 +103,38 @@ def _average_precision(ranked: Ranked, limit: QueryValues) -> QueryValues:
     return shares_or_zero(gained, number_of(ranked, ranked.relevant))
 
 
-def ndcg(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """Return the discounted gains of the top k divided by those of the ideal order; shape (queries,), in
-    0..1."""
-    limit = cut(ranked, k)
-    worth = ranked.judged.grade > 0
-    places = ranked.places(worth)
-    gains = ranked.judged.grade[places.pair]
-    if ranked.ties == "mean" and len(gains):
-        gains = (np.bincount(places.tie, weights=gains) / np.bincount(places.tie))[places.tie]
-    elif ranked.ties == "pessimistic":
-        gains = gains[np.lexsort((gains, places.tie))]
-    discounts = np.where(places.rank <= limit[places.query], 1 / np.log2(1 + places.rank), 0)
-    best = np.lexsort((-ranked.judged.grade[places.pair], places.query))
-    # Places are counted within a query, whatever the order in it, so they also work for the ideal order.
-    ideal = np.where(places.order <= limit[places.query], 1 / np.log2(1 + places.order), 0)
-    reachable = sum_per_query(ranked, places.query, ranked.judged.grade[places.pair][best] * ideal)
-    return shares_or_zero(sum_per_query(ranked, places.query, gains * discounts), reachable)
+def hits(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """Return the number of relevant items in the top k; shape (queries,)."""
+    return count_within(ranked, ranked.places(ranked.relevant), _size(ranked, k))
+
+
+def f_measure(ranked: Ranked, k: int | None = None, beta: float = 1) -> QueryValues:
+    """Return F of precision and recall in the top k, or in all that is ranked; shape (queries,).
+
+    `beta` is how many times as much recall counts as precision. Without a cut-off, precision is divided by
+    what was retrieved (trec_eval's set_F), with one by k, as in P@k. Source: van Rijsbergen 1979.
+    """
+    size = _size(ranked, k)
+    # P = hits / size and R = hits / number: F = (1 + b^2) P R / (b^2 P + R).
+    number = number_of(ranked, ranked.relevant)
+    return shares_or_zero((1 + beta**2) * hits(ranked, k), (beta**2 * number + size) * (number > 0))
+
+
+def rank_biased_precision(ranked: Ranked, k: int | None = None, p: float = 0.8) -> QueryValues:
+    """Return the rank-biased precision: (1 - p) times the sum of p^(rank - 1) over the relevant items of the
+    top k; shape (queries,).
+
+    `p` is the probability of reading on after an item. Source: Moffat and Zobel 2008.
+    """
+    places = ranked.places(ranked.relevant)
+    counted = places.rank <= cut(ranked, k)[places.query]
+    worth = np.power(p, np.where(counted, places.rank - 1, 0)) * counted
+    return (1 - p) * sum_per_query(ranked, places.query, worth)
+
+
+def _size(ranked: Ranked, k: int | None) -> QueryValues:
+    """Return the number of places that count: k, or all that is ranked."""
+    return ranked.depth.astype(np.float64) if k is None else cut(ranked, k)
 
 
 def success_at_best(ranked: Ranked, k: int) -> QueryValues:
@@ -246,20 +262,40 @@ add_measure(
     "Li et al. 2016, Socializing the semantic gap",
 )
 add_measure(
-    "nDCG@k",
-    "normalised discounted cumulative gain, linear in the grade",
-    "ranking",
-    ndcg,
-    TREC,
-    cut_off="optional",
-    aliases=("ndcg_cut",),
-    trec_name="ndcg_cut#",
-)
-add_measure(
     "mAP@R",
     "average precision within the top R, R the number of relevant items",
     "ranking",
     average_precision_at_r,
     "Musgrave et al. 2020; Chun et al. 2022",
     aliases=("MAP at R",),
+)
+add_measure(
+    "hits@k",
+    "number of relevant items in the top k",
+    "ranking",
+    hits,
+    "ranx",
+    cut_off="optional",
+    unit="score",
+    bounds=(0.0, np.inf),
+)
+add_measure(
+    "F1@k",
+    "F of precision and recall in the top k, or in all that is ranked",
+    "ranking",
+    f_measure,
+    "van Rijsbergen 1979",
+    cut_off="optional",
+    aliases=("F", "SetF", "set_F"),
+    trec_name="set_F",
+    parameter=Parameter("beta", 1, 0, 100),
+)
+add_measure(
+    "RBP@k",
+    "precision for a reader who goes on to the next item with probability p, 0.8",
+    "ranking",
+    rank_biased_precision,
+    "Moffat and Zobel 2008",
+    cut_off="optional",
+    parameter=Parameter("p", 0.8, 0, 0.999),
 )

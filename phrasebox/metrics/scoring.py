@@ -43,9 +43,11 @@ def evaluate(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
 
 def _score(ranked: Ranked, requested: MeasureWithCutoff) -> Score:
     measure = requested.measure
-    values = measure.values(ranked, requested.k)
-    best = None if measure.optimistic is None else _summary(measure, measure.optimistic(ranked, requested.k))
-    return Score(requested.name, _summary(measure, values), values, int((~np.isnan(values)).sum()), best)
+    values, best = requested.values(ranked), requested.optimistic(ranked)
+    optimistic = None if best is None else _summary(measure, best)
+    return Score(
+        requested.name, _summary(measure, values), values, int((~np.isnan(values)).sum()), optimistic
+    )
 
 
 def _summary(measure: Measure, values: QueryValues) -> float:

@@ -72,7 +72,12 @@ def test_a_measure_is_registered_under_the_name_of_its_folder(folder: Path) -> N
         ('aliases=("WP",),', 'aliases=("WP",), bounds=(1.0, 0.0),', "E008", "has no range"),
         ('aliases=("WP",),', 'aliases=("WP",), unit="rank",', "E009", "calls higher ones better"),
         ('cut_off="required"', 'cut_off="none"', "E010", "its cut-off is 'none'"),
-        ('aliases=("WP",),', 'aliases=("WP",), unit="score", bounds=(0, 2),', "E011", "no table of rankings"),
+        (
+            'aliases=("WP",),',
+            'aliases=("WP",), unit="points", bounds=(0, 2),',
+            "E011",
+            "no table of rankings",
+        ),
         ('aliases=("WP",),', 'aliases=("WP",), bounds=(0, 2), binary=True,', "E011", "no 0 or 1"),
         ("(ranked: Ranked, k: int)", "(ranked: Ranked)", "E012", "computed by weighted_precision"),
     ],

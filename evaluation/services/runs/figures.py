@@ -11,6 +11,7 @@ from pydantic import Field
 
 from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext, invalid, read_result
 from evaluation.comparison.comparisons import compare_runs, compare_single_run, per_query_rows, score_run
+from evaluation.comparison.conventions import MEAN_RANKS, convention_choices
 from evaluation.comparison.missing import REFUSE, missing_choices
 from evaluation.comparison.query_sets import ASKS
 from evaluation.comparison.subsets import Subset, subset_named
@@ -47,6 +48,11 @@ _Split = Annotated[
 ]
 _FoldSeed = Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of the fold"))]
 _Missing = Annotated[str, OneOf(missing_choices), Help(_("Queries that a run does not rank"))]
+_Convention = Annotated[
+    str,
+    OneOf(convention_choices),
+    Help(_("Items with equal scores"), _("In falling order of ids, all figures are those of trec_eval")),
+]
 _Folds = Annotated[
     Annotated[int, Field(ge=2, le=1000)] | None,
     Help(_("Folds"), _("Split the images into this many equal folds, and average")),
@@ -63,6 +69,7 @@ class ScoreRequest:
     split: _Split = None
     fold_seed: _FoldSeed = 0
     missing: _Missing = REFUSE
+    convention: _Convention = MEAN_RANKS
     folds: _Folds = None
 
 
@@ -80,6 +87,7 @@ class CompareRequest:
     split: _Split = None
     fold_seed: _FoldSeed = 0
     missing: _Missing = REFUSE
+    convention: _Convention = MEAN_RANKS
     rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS), Help(_("Permutations of the randomisation test"))] = (
         ROUNDS
     )
@@ -98,6 +106,7 @@ class ValuesRequest:
     split: _Split = None
     fold_seed: _FoldSeed = 0
     missing: _Missing = REFUSE
+    convention: _Convention = MEAN_RANKS
     folds: _Folds = None
     format: Annotated[str, OneOf(_value_formats), Help(_("File format"))] = "csv"
 
@@ -122,9 +131,9 @@ class RunScores:
     """A run's figures under one version of qrels.
 
     `basis` describes what they are based on, `queries` is the number used of `total_queries`, `missing` the
-    number that the run does not rank, `unranked` how these are treated, `candidates` the items that it chose
-    from, of `items` in the qrels. `provenance` says, by the run's name, what its system has seen of these
-    images.
+    number that the run does not rank, `unranked` how these are treated, `convention` how tied items are
+    ranked, `candidates` the items that it chose from, of `items` in the qrels. `provenance` says, by the
+    run's name, what its system has seen of these images.
     """
 
     run: str
@@ -135,6 +144,7 @@ class RunScores:
     digest: str
     subset: str
     unranked: str
+    convention: str
     pool: str
     basis: dict[str, Any]
     queries: int
@@ -162,6 +172,7 @@ class RunComparison:
     digest: str
     subset: str
     unranked: str
+    convention: str
     basis: dict[str, Any]
     queries: int
     total_queries: int
@@ -180,11 +191,9 @@ def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunSc
     snapshot, subset = _conditions(request, [run], context)
 
     def make() -> dict[str, Any]:
-        return score_run(
-            run, snapshot, request.measures, request.folds, subset=subset, missing=request.missing
-        )
+        return score_run(run, snapshot, request.measures, request.folds, **_how(request, subset))
 
-    more = (_images_key(subset), request.missing, str(request.folds), *request.measures)
+    more = (_images_key(subset), request.missing, request.convention, str(request.folds), *request.measures)
     # A command does not read the cache: what a system has seen may have changed since.
     report = make() if context.by_path else cached_for_runs("scored", [run], snapshot, make, *more)
     return read_result(RunScores, report)
@@ -197,14 +206,15 @@ def compare_under_qrels(request: CompareRequest, context: OperationContext) -> R
         raise invalid("runs", "too_long", max_length=MOST_RUNS_COMPARED)
     runs = [run_named(name) for name in dict.fromkeys(request.runs)]
     snapshot, subset = _conditions(request, runs, context)
-    how: dict[str, Any] = {"subset": subset, "missing": request.missing}
+    how = _how(request, subset)
 
     def make() -> dict[str, Any]:
         if len(runs) == 1:
             return compare_single_run(runs[0], snapshot, request.measures, **how)
         return compare_runs(runs, snapshot, request.measures, **how, rounds=request.rounds, seed=request.seed)
 
-    more = (_images_key(subset), request.missing, str(request.rounds), str(request.seed), *request.measures)
+    conditions = (request.missing, request.convention, str(request.rounds), str(request.seed))
+    more = (_images_key(subset), *conditions, *request.measures)
     report = make() if context.by_path else cached_for_runs("compared", runs, snapshot, make, *more)
     return read_result(RunComparison, report)
 
@@ -215,9 +225,7 @@ def query_values(request: ValuesRequest, context: OperationContext) -> NewFile:
     if request.folds is not None and len(runs) > 1:
         raise invalid("folds", "only_with", other=_("one run"))
     snapshot, subset = _conditions(request, runs, context)
-    rows = per_query_rows(
-        runs, snapshot, request.measures, request.folds, subset=subset, missing=request.missing
-    )
+    rows = per_query_rows(runs, snapshot, request.measures, request.folds, **_how(request, subset))
     name = runs[0].name if len(runs) == 1 else "comparison"
     return NewFile(f"{name}-queries.{request.format}", lambda path: write_per_query(path, rows))
 
@@ -267,6 +275,11 @@ def _conditions(
     check_images("split", split, corpus, context, runs=True)
     subset = subset_named(corpus.name, split, seed=request.fold_seed, files=context.by_path)
     return snapshot, subset
+
+
+def _how(request: ScoreRequest | CompareRequest | ValuesRequest, subset: Subset | None) -> dict[str, Any]:
+    """Return the conditions of figures as keyword arguments."""
+    return {"subset": subset, "missing": request.missing, "convention": request.convention}
 
 
 def _images_key(subset: Subset | None) -> str:

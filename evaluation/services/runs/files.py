@@ -34,6 +34,7 @@ from annotation.common.operations import (
 )
 from annotation.common.readers import stream
 from annotation.selectors.corpora import CORPORA, corpus_named
+from evaluation.comparison.conventions import falling_ids, in_order
 from evaluation.comparison.scoring import differing_by_ties
 from evaluation.formats.sent_files import SentFile, SentMatrix, read_rankings
 from evaluation.models import Ranking, Run
@@ -81,8 +82,6 @@ _RowsOf = Mapping[str, Mapping[str, int | None]]
 #: A query, its items best first, their scores; with the names of the source.
 NamedRanking = tuple[str, Iterable[str], NDArray[np.float32]]
 _Progress = Callable[[Iterable[NamedRanking]], Iterable[NamedRanking]]
-#: Row ids and scores.
-Ordered = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +353,7 @@ def write_run_file(name: str, out: Path, *, ties: str = KEEP_TIES, qrels: str = 
     tag = run.made_by.name if run.made_by is not None else run.system or run.name
     differ = None
     if qrels:
-        reorder = _falling_ids(ranked) if ties == KEEP_TIES else _in_order
+        reorder = falling_ids(ranked) if ties == KEEP_TIES else in_order
         differ = differing_by_ties(run, snapshot_named(qrels), reorder)
     return RunFile(write_file(out, tag, rankings(), ties=ties), tied, differ)
 
@@ -367,23 +366,6 @@ def tied_queries(run: Run) -> int:
 def _tied(scores: NDArray[np.float32]) -> bool:
     """Whether any scores of a ranking, best first, are equal."""
     return bool((scores[1:] == scores[:-1]).any())
-
-
-def _in_order(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:
-    """Return the items in their order, none of them tied."""
-    return items, -np.arange(len(items), dtype=np.float32)
-
-
-def _falling_ids(names: Mapping[int, str]) -> Callable[[NDArray[np.int64], NDArray[np.float32]], Ordered]:
-    """Return a function that sorts tied items by decreasing name, as trec_eval does."""
-    falling = {pk: index for index, pk in enumerate(sorted(names, key=names.__getitem__, reverse=True))}
-
-    def reorder(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:
-        places = np.array([falling[item] for item in items.tolist()], dtype=np.int64)
-        order = np.lexsort((places, -scores))
-        return _in_order(items[order], scores)
-
-    return reorder
 
 
 def write_file(

@@ -194,8 +194,8 @@ def _train(
         metadata["region_texts"] = pairs.digest
     background = background_of([chosen], sources, corpus)
     metadata |= background.metadata
-    # Given vectors are compared directly, without training.
-    sides = ([], []) if chosen.reads == "names" else (training, held)
+    # Given vectors that are compared directly learn from nothing, and choose nothing.
+    sides = ([], []) if chosen.reads == "names" and not chosen.kind.selects else (training, held)
     images = images_of_training(dataset, *sides, sources, further)
     metadata[SEEN_FACT] = images.sentences
     folder = system_folder(name)

@@ -25,14 +25,14 @@ from torch.nn.parallel import DistributedDataParallel
 
 from models_core.estimators.base import FitContext
 from models_core.estimators.neural.network import Dropout
-from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
+from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings, EmbedderSettings
 from models_core.processes import present_processes
 from phrasebox.scoring.tiles import NotANumber
 from phrasebox.threads import ThreadLimit
 
 NamedArrays = dict[str, NDArray[Any]]
 #: The settings of any training by gradient steps.
-StepSettings: TypeAlias = AlignmentSettings | CaptionerSettings
+StepSettings: TypeAlias = AlignmentSettings | CaptionerSettings | EmbedderSettings
 #: Number of multiplications of a step below which threads cost more than they gain: they wait for each other
 #: actively, and if something else runs on the machine, small steps take many times as long.
 _LITTLE = 5e7

@@ -1,4 +1,4 @@
-"""The training objective of the alignment: scores of sentences with images, and the losses of a batch.
+"""Training objectives: scores of sentences with images, and the losses of a batch of pairs.
 
 `products[k, i, l, t]` is the inner product of region i of image k with word t of sentence l. Then
 
@@ -16,8 +16,16 @@ product is positive, or, where none is, for its best region alone; else -1. The 
 count as much as those with y = -1: each is the number of pairs divided by how many such products there are in
 the batch.
 
+Two other losses of the same scores S, whose sums, maxima and logarithms exclude the same l:
+
+    loss = sum over k of [max over l of max(0, S_kl - S_kk + a) + max over l of max(0, S_lk - S_kk + a)]
+    loss = sum over k of [log(sum over l of exp S_kl) + log(sum over l of exp S_lk) - 2 S_kk] / 2
+
+are those of the hardest negatives, with the margin a (1 in eq. 9), and InfoNCE, whose sums over l include k.
+
 Source: Karpathy and Fei-Fei 2015, eq. 7 to 9; the multiple-instance term after Karpathy, Joulin and Fei-Fei
-2014, which it cites.
+2014, which it cites. Hardest negatives: Faghri et al. 2018, section 3.1. InfoNCE: van den Oord et al. 2018,
+in both directions as in Radford et al. 2021, Figure 3. Both are written from memory.
 """
 
 from __future__ import annotations
@@ -64,13 +72,35 @@ def fragment_scores(products: BatchProducts) -> Tensor:
     return (torch.relu(products.values) * there).sum(dim=(1, 3))
 
 
-def ranking_loss(scores: Tensor, image_of: Tensor) -> Tensor:
+def ranking_loss(scores: Tensor, image_of: Tensor, margin: float = MARGIN) -> Tensor:
     """Return eq. 9 of scores, shape (pairs, pairs); `image_of` is the image of each pair, shape (pairs,)."""
+    of_images, of_sentences = _hinges(scores, image_of, margin)
+    return (of_images + of_sentences).sum()
+
+
+def hardest_loss(scores: Tensor, image_of: Tensor, margin: float) -> Tensor:
+    """Return the loss of the hardest negatives; arguments as for `ranking_loss`."""
+    of_images, of_sentences = _hinges(scores, image_of, margin)
+    return of_images.amax(dim=1).sum() + of_sentences.amax(dim=0).sum()
+
+
+def contrastive_loss(scores: Tensor, image_of: Tensor) -> Tensor:
+    """Return InfoNCE of scores divided by the temperature; arguments as for `ranking_loss`."""
+    same = image_of[:, None] == image_of[None, :]
+    same.fill_diagonal_(False)
+    others = scores.masked_fill(same, -torch.inf)
+    diagonal = torch.diagonal(scores)
+    return (torch.logsumexp(others, dim=1) + torch.logsumexp(others, dim=0) - 2 * diagonal).sum() / 2
+
+
+def _hinges(scores: Tensor, image_of: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """Return max(0, S_kl - S_kk + margin) and max(0, S_lk - S_kk + margin) at (k, l) and (l, k), 0 for pairs
+    of one image."""
     diagonal = torch.diagonal(scores)
     mismatched = image_of[:, None] != image_of[None, :]
-    of_images = torch.relu(scores - diagonal[:, None] + MARGIN) * mismatched
-    of_sentences = torch.relu(scores - diagonal[None, :] + MARGIN) * mismatched
-    return (of_images + of_sentences).sum()
+    of_images = torch.relu(scores - diagonal[:, None] + margin) * mismatched
+    of_sentences = torch.relu(scores - diagonal[None, :] + margin) * mismatched
+    return of_images, of_sentences
 
 
 def multiple_instance_loss(products: BatchProducts, image_of: Tensor) -> Tensor:

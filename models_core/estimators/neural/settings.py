@@ -1,4 +1,4 @@
-"""Settings of the neural methods, and the recipes of the paper."""
+"""Settings of the neural methods, and the recipes of their papers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +15,8 @@ TRYING, LEARNING = "trying rates", "learning"
 PHASES = ((TRYING, 1.0), (LEARNING, 2.0))
 #: How words and regions give the score of a sentence with an image: eq. 8, or eq. 7 with multiple instances.
 Objective = Literal["best-region", "fragments"]
+#: Which wrong items of a batch a hinge loss counts.
+Negatives = Literal["hardest", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,72 @@ EDGE_ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "DepTree": {"printed": "Our model: DepTree edges"},
         "DeFrag": {"settings": {"objective": "fragments"}, "printed": "Our implementation of DeFrag"},
     }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderSettings(CheckedRecord):
+    """Settings of the heads that embed vectors of images and captions in one space; of several rates and
+    decays the best pair is chosen on held-out images."""
+
+    size: Annotated[int, Field(ge=1, description="Numbers of an embedding")] = 256
+    hidden: Annotated[
+        int, Field(ge=0, description="Numbers of the hidden layer of each head; 0: the heads are linear")
+    ] = 0
+    rates: Annotated[
+        tuple[Annotated[float, Field(gt=0)], ...],
+        Field(strict=False, min_length=1, description="Learning rates that are tried"),
+    ] = (3e-4, 1e-3, 3e-3)
+    grid_steps: GridSteps = GRID_STEPS
+    decays: Annotated[
+        tuple[Annotated[float, Field(ge=0)], ...],
+        Field(strict=False, min_length=1, description="Weight decays that are tried"),
+    ] = (1e-2,)
+    dropout: Annotated[
+        float, Field(ge=0, lt=1, description="Share of the numbers of a vector and a hidden layer left out")
+    ] = 0.2
+    clip: Annotated[float, Field(gt=0, description="Gradients are clipped to this, number by number")] = 5.0
+    batch: Annotated[int, Field(ge=2, description="Pairs of a batch")] = 128
+    epochs: Annotated[int, Field(ge=1, description="Passes over the training pairs")] = 20
+    trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 3
+
+    @property
+    def members(self) -> int:
+        """The number of models kept: one."""
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class MarginSettings(EmbedderSettings):
+    """Settings of the hinge losses. Source: Faghri et al. 2018, sections 3.1 and 4 (a margin of 0.2)."""
+
+    negatives: Annotated[
+        Negatives,
+        Field(description="Wrong items that count: the hardest of a batch, or all of them (eq. 9)"),
+    ] = "hardest"
+    margin: Annotated[
+        float, Field(gt=0, description="By how much a right pair should score above a wrong one")
+    ] = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastiveSettings(EmbedderSettings):
+    """Settings of InfoNCE. Source: Radford et al. 2021, sections 2.3 and 2.4 (it begins with 0.07)."""
+
+    temperature: Annotated[
+        float, Field(gt=0, description="What cosines are divided by at first; it is learned")
+    ] = 0.07
+
+
+#: The hinge losses of Table 1: with the hardest negatives, and with all.
+MARGIN_EMBEDDERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "VSE++": {"printed": "VSE++"},
+        "VSE0": {"settings": {"negatives": "all"}, "printed": "VSE0"},
+    }
+)
+CONTRASTIVE_EMBEDDERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {"InfoNCE": {"printed": "CLIP's objective"}}
 )
 
 

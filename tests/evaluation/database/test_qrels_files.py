@@ -427,6 +427,72 @@ def test_runs_with_ties_come_back_the_same_and_the_command_counts_who_else_would
     assert counted > 50
 
 
+@pytest.mark.parametrize("ranked_queries", [4, 3])
+def test_by_trec_evals_convention_every_figure_is_the_one_of_pytrec_eval(
+    tmp_path: Path, ranked_queries: int
+) -> None:
+    """Graded qrels, runs with ties, and a query that the run does not rank: left out as by trec_eval, or
+    counted as 0 as by its option -c."""
+    rng = np.random.default_rng(ranked_queries)
+    images = list(NUMBERS)
+    captions = [caption for of_image in NUMBERS.values() for caption in of_image]
+    grades = {
+        file_of(image): {str(c): int(g) for c, g in zip(captions, rng.integers(0, 4, 8), strict=True)}
+        for image in images
+    }
+    rows = [f"{image} 0 {caption} {grade}" for image, row in grades.items() for caption, grade in row.items()]
+    (tmp_path / "g.trec").write_text("\n".join(rows))
+    output_of("import_qrels", "g", tmp_path / "g.trec", "--corpus", "coco", "--format", "trec")
+    lines = [
+        f"{file_of(image)} Q0 {caption} 1 {rng.integers(0, 3)} run"
+        for image in images[:ranked_queries]
+        for caption in captions
+    ]
+    (tmp_path / "r.trec").write_text("\n".join(lines))
+    output_of("import_run", "r", tmp_path / "r.trec", "--corpus", "coco", "--direction", "annotation")
+    names = {
+        "map": "AP",
+        "recip_rank": "RR",
+        "ndcg_cut_3": "nDCG@3",
+        "P_3": "P@3",
+        "success_1": "S@1",
+        "Rprec": "Rprec",
+        "bpref": "bpref",
+        "infAP": "infAP",
+        "set_F": "SetF",
+        "11pt_avg": "11pt",
+        "iprec_at_recall_0.00": "IPrec@0",
+        "iprec_at_recall_0.50": "IPrec@0.5",
+        "recall_5": "recall@5",
+    }
+    asked = {
+        name.rpartition("_")[0] + "." + name.rpartition("_")[2] if name[-1].isdigit() else name
+        for name in names
+    }
+    theirs = pytrec_eval.RelevanceEvaluator(grades, asked).evaluate(pytrec_eval.parse_run(lines))
+    assert len(theirs) == ranked_queries
+    for missing, number in (("leave-out", ranked_queries), ("worst", len(images))):
+        command = (
+            "score_run",
+            "r",
+            "--qrels",
+            "g",
+            "--missing",
+            missing,
+            "--measures",
+            ",".join(names.values()),
+        )
+        result = json.loads(output_of(*command, "--convention", "trec_eval", "--json"))
+        figures = {figure["measure"]: figure["value"] for figure in result["measures"]}
+        expected = [sum(query[name] for query in theirs.values()) / number for name in names]
+        assert list(figures.values()) == pytest.approx(expected)
+        assert result["convention"] == "trec_eval"
+        assert result["basis"]["ties"] == "in falling order of ids (trec_eval)"
+        shared = json.loads(output_of(*command, "--json"))
+        assert [figure["value"] for figure in shared["measures"]] != pytest.approx(expected)
+        assert shared["basis"]["ties"] == ""
+
+
 def sorted_queries(scored: Any, direction: str) -> list[str]:
     from evaluation.selectors import names_of
 

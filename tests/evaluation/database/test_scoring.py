@@ -276,7 +276,7 @@ def test_a_mean_over_what_was_not_retrieved_is_not_tested(
     [
         (["score_run", "best", "--qrels", "q"], "There is no run “best” here; known: bad, good"),
         (["score_run", "good", "--qrels", "x"], "There is no set of qrels “x” here; known: q:1"),
-        (["score_run", "good", "--qrels", "q", "--measures", "R@x"], "unknown measure 'R@x'.* known: bpref"),
+        (["score_run", "good", "--qrels", "q", "--measures", "R@x"], "unknown measure 'R@x'.* known: DCG@k"),
         (["score_run", "good", "--qrels", "q", "--csv", "--json"], "--json and --csv: use only one"),
         (["compare_runs", "good", "back", "--qrels", "q"], "compare one direction at a time"),
     ],

@@ -186,6 +186,27 @@ def test_no_image_need_be_held_out_where_nothing_is_selected(sets: tuple[str, st
         )
 
 
+@pytest.mark.parametrize("recipe", ["VSE++-given", "InfoNCE-given"])
+def test_heads_learn_on_given_vectors_and_say_from_which_images(
+    sets: tuple[str, str], tmp_path: Path, recipe: str
+) -> None:
+    """The sets need not be of one space: here captions have five numbers, images eight."""
+    pytest.importorskip("torch", exc_type=ImportError)
+    store_features(tmp_path, "world", "narrow", "caption", CAPTION_NAMES, caption_vectors()[:, :5])
+    changes = ("settings.rates=[0.01]", "settings.size=8", "settings.batch=24", "settings.hidden=6")
+    system = trained("heads", "--text", "narrow", "--changes", *changes, recipe=recipe)
+    assert system["training"] == 36
+    scores = ranked("heads", tmp_path / "runs", "--split", "test")
+    places = [
+        sum(score >= of[f"{query}#2"] for score in of.values())
+        for query, of in scores.items()
+        if "#" not in query
+    ]
+    assert len(places) == 12 and np.mean(places) < 4, "6.5 is by chance"
+    output = output_of("rank", "heads", "--split", "train")
+    assert "Learned from 36 of these 36 images" in output
+
+
 def test_what_does_not_fit_is_named(sets: tuple[str, str], tmp_path: Path, own_recipe: Path) -> None:
     with pytest.raises(CommandError, match="--text: Recipe Embeddings needs this."):
         output_of(

@@ -22,6 +22,7 @@ from models_core.estimators.base import (
 from models_core.estimators.discovery import load_methods
 from models_core.estimators.fitting import fit_method
 from models_core.estimators.inputs import NumbersOutOfRange, check_inputs
+from models_core.estimators.neural.settings import EmbedderSettings
 from models_core.estimators.predictors import WritingSettings
 from models_core.estimators.tagging.baselines import RandomTags
 from models_core.estimators.tagging.held_out import known_tags, presence
@@ -68,6 +69,8 @@ def settings_of(method):
     few = {"epochs": 10, "trial_epochs": 1, "rates": (0.5,), "features": 60}
     if {"words", "edges"} & set(method.takes.values()):
         few |= {"rates": (0.005,), "size": 24, "word_size": 12, "batch": 24, "dropout": 0.1}
+    if issubclass(method.settings, EmbedderSettings):
+        few |= {"rates": (0.01,), "size": 8, "batch": 24, "dropout": 0.0}
     names = {field.name for field in dataclasses.fields(method.settings)}
     return method.settings(**{name: value for name, value in few.items() if name in names})
 

@@ -110,6 +110,34 @@ def test_kappa_equals_scikit_learn_on_random_answers() -> None:
     assert undefined > 4 * MORE
 
 
+@pytest.mark.parametrize("weights", ["linear", "quadratic"])
+def test_weighted_kappa_equals_scikit_learn_on_random_answers(weights: str) -> None:
+    """scikit-learn weighs the places of the labels, so it is given the whole scale."""
+    rng = np.random.default_rng(5)
+    undefined = 0
+    for _ in range(200 * MORE):
+        items, kinds = rng.integers(1, 12), rng.integers(2, 6)
+        a, b = rng.integers(0, kinds, (2, items)).astype(float)
+        ours = cohen(a, b, weights=weights)
+        if ours.value is None:
+            undefined += 1
+            assert (a == a[0]).all() and (b == a[0]).all()
+            continue
+        theirs = cohen_kappa_score(a, b, weights=weights, labels=np.arange(kinds))
+        assert ours.value == pytest.approx(theirs, abs=1e-12)
+        if len(set(a) | set(b)) == 2:
+            assert ours.value == pytest.approx(cohen(a, b).value, abs=1e-12)
+    assert 0 < undefined < 100 * MORE
+
+
+def test_weighted_kappa_counts_the_distance_of_the_grades() -> None:
+    """Nobody answered 2 or 3: 1 and 4 are three apart all the same, and 4 and 5 only one."""
+    far, near = [1, 4, 5, 5], [1, 4, 4, 5]
+    apart_by_chance = sum(abs(a - b) for a in far for b in near) / 16
+    assert cohen(far, near, weights="linear").value == pytest.approx(1 - (1 / 4) / apart_by_chance)
+    assert cohen([1, 1, 2], [2, 1, 2], weights="linear") == cohen([1, 1, 2], [2, 1, 2])
+
+
 def test_kappa_passes_over_items_that_one_rater_left_out() -> None:
     result = cohen([1, 1, NAN, 2, 2], [1, 2, 1, 2, NAN])
     assert result == cohen([1, 1, 2], [1, 2, 2])
@@ -169,6 +197,8 @@ def test_bad_input_is_named() -> None:
         cohen([1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match=r"the second rater has answers of shape \(2, 1\)"):
         cohen([1, 2], [[1], [2]])
+    with pytest.raises(ValueError, match="unknown weights 'cubic'; known: none, linear, quadratic"):
+        cohen([1, 2], [1, 2], weights="cubic")
     with pytest.raises(ValueError, match="unknown level 'polar'; known: nominal, ordinal"):
         krippendorff([[1, 2]], level="polar")
     with pytest.raises(ValueError, match="give whole numbers of"):

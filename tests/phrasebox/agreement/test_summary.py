@@ -37,6 +37,17 @@ def test_named_judges_are_compared_two_by_two_and_with_the_consensus() -> None:
     assert next(judge for judge in agreement.judges if judge.name == "ann").with_consensus == 1
 
 
+def test_with_three_grades_two_judges_have_weighted_kappas() -> None:
+    graded = [
+        JudgedPair(query, "1", grades, ("ann", "bob"))
+        for query, grades in (("a", (1.0, 1.0)), ("b", (2.0, 3.0)), ("c", (3.0, 3.0)))
+    ]
+    agreement = agreement_within(graded, NO_INTERVALS)
+    for weights, kappas in (("linear", agreement.cohen_linear), ("quadratic", agreement.cohen_quadratic)):
+        assert kappas == {"ann and bob": cohen([1, 2, 3], [1, 3, 3], weights=weights)}
+    assert agreement_within(NAMED, NO_INTERVALS).cohen_linear == {}
+
+
 def test_judges_shares_are_those_of_their_confusion() -> None:
     votes = Votes.of(
         ((pair.query, pair.document), judge, grade)

@@ -126,7 +126,9 @@ def test_a_query_without_relevant_items_counts_zero():
 
 def test_where_nothing_is_judged_nothing_is_relevant_and_no_original_has_a_rank():
     ranked = from_scores(np.zeros((3, 4)), judged([], [], [], queries=3, items=4))
-    figures = evaluate(ranked, [m.name.replace("@k", "@2") for m in METRICS if m.family == "ranking"])
+    figures = evaluate(
+        ranked, [m.name.replace("@k", "@2").replace("@r", "@0.5") for m in METRICS if m.family == "ranking"]
+    )
     for name in ("R@2", "median rank", "mean rank"):
         assert math.isnan(figures[name].value) and figures.pop(name).queries == 0
     assert {(score.value, score.queries) for score in figures.values()} == {(0, 3)}
@@ -252,6 +254,20 @@ def test_selecting_queries_and_items_renumbers_them():
         ("median_rank", "median rank"),
         ("map@r", "mAP@R"),
         ("phrase recall@1", "phrase recall@1"),
+        ("IPrec@0.1", "iprec@0.1"),
+        ("iprec_at_recall_0.10", "iprec@0.1"),
+        ("11pt_avg", "11pt"),
+        ("SetF", "F1"),
+        ("f1@5", "F1@5"),
+        ("F(beta=2)@5", "F1(beta=2)@5"),
+        ("hits@10", "hits@10"),
+        ("dcg@5", "DCG@5"),
+        ("RBP", "RBP"),
+        ("RBP(p=0.8)", "RBP"),
+        ("rbp(p=0.95)@10", "RBP(p=0.95)@10"),
+        ("ERR@20", "ERR@20"),
+        ("ERR(max=1)", "ERR(max=1)"),
+        ("R@1000000", "R@1000000"),
     ],
 )
 def test_a_measure_is_found_under_the_names_others_give_it(theirs, ours):
@@ -261,7 +277,9 @@ def test_a_measure_is_found_under_the_names_others_give_it(theirs, ours):
 @pytest.mark.parametrize(
     ("name", "trec"),
     [("P@10", "P_10"), ("MAP", "map"), ("MAP@5", "map_cut_5"), ("nDCG", "ndcg"), ("MRR", "recip_rank")]
-    + [("R-precision", "Rprec"), ("S@1", "success_1"), ("median rank", "median_rank"), ("R@5", "R@5")],
+    + [("R-precision", "Rprec"), ("S@1", "success_1"), ("median rank", "median_rank"), ("R@5", "R@5")]
+    + [("iprec@0", "iprec_at_recall_0.00"), ("iprec@0.1", "iprec_at_recall_0.10"), ("11pt", "11pt_avg")]
+    + [("F1", "set_F"), ("F1@5", "F1@5"), ("RBP(p=0.5)@5", "RBP(p=0.5)@5")],
 )
 def test_a_measure_is_printed_under_the_name_trec_eval_has_for_it(name, trec):
     assert METRICS.find(name).trec_name == trec
@@ -276,9 +294,15 @@ def test_a_measure_is_printed_under_the_name_trec_eval_has_for_it(name, trec):
         ("R@k", "'R@k' has no cut-off; use 'R@10', for example"),
         ("S", "'S' has no cut-off; use 'S@10', for example"),
         ("R-precision@10", "'R-precision@10': R-precision takes no cut-off"),
-        ("P@0", "'P@0': a cut-off is 1 or more"),
+        ("P@0", "'P@0': a cut-off is a whole number, 1 or more"),
+        ("P@1.5", "'P@1.5': a cut-off is a whole number, 1 or more"),
+        ("iprec", "'iprec' has no level of recall; use 'iprec@0.1', for example"),
+        ("iprec@2", "'iprec@2': a level of recall is between 0 and 1"),
+        ("RBP(q=0.5)", r"'RBP\(q=0.5\)': RBP@k has the parameter p, not q"),
+        ("RBP(p=1.5)", r"'RBP\(p=1.5\)': p is between 0 and 0.999"),
+        ("MAP(p=0.5)", r"'MAP\(p=0.5\)': MAP@k has no parameter"),
         ("P@x", "unknown measure 'P@x'"),
-        ("phrase recall@1", "'phrase recall@1' is a measure of localization, not of ranking; known: bpref"),
+        ("phrase recall@1", "'phrase recall@1' is a measure of localization, not of ranking; known: DCG@k"),
     ],
 )
 def test_an_unknown_measure_is_told_what_exists(name, message):
@@ -295,7 +319,7 @@ def test_what_an_error_proposes_can_be_asked_for(family):
         try:
             METRICS.find(name, family=family)
         except UnknownMeasure as error:
-            if proposed := re.search(r"did you mean (.+?)(?:@k)?\?", str(error)):
+            if proposed := re.search(r"did you mean (.+?)(?:@[kr])?\?", str(error)):
                 measure = METRICS.called(proposed[1])
                 assert measure is not None and measure.family == family
 
