@@ -103,9 +103,9 @@ def main() -> int:
             output = stack.enter_context(tempfile.TemporaryFile())
             if binaries is not None:
                 url = stack.enter_context(services.postgres(binaries))
-                beside = stack.enter_context(_running(options_of(POSTGRESQL), url, into=output))
+                beside = stack.enter_context(running(options_of(POSTGRESQL), url, into=output))
             print(f"== {SQLITE} ==", flush=True)
-            with _running(options_of(SQLITE), None) as tests:
+            with running(options_of(SQLITE), None) as tests:
                 ended[SQLITE] = tests.wait()
             if binaries is not None:
                 print(f"== {POSTGRESQL} ==", flush=True)
@@ -146,7 +146,7 @@ def _temporary_files_in_memory() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _running(
+def running(
     arguments: list[str], database_url: str | None, *, into: IO[bytes] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run pytest in its own process group, with output to `into`.
