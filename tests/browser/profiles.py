@@ -1,8 +1,8 @@
 """Browser profiles, reused for the next test after their data are removed.
 
 A new profile starts a process with an empty cache: its first page requests two dozen files. A new page costs
-as much as most tests. Reuse saves half of a test's CPU. The size and the colour scheme of a page can change, so
-profiles are shared by tests that want others.
+as much as most tests. Reuse saves half of a test's CPU. The size and the colour scheme of a page can change:
+tests that want others share profiles.
 """
 
 from __future__ import annotations
