@@ -28,7 +28,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from tests import prepare, services
+from tests import launcher, prepare, services
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGES = ("annotation", "config", "evaluation", "models_core", "phrasebox", "scenes")
@@ -83,6 +83,9 @@ def main() -> int:
         with contextlib.ExitStack() as stack:
             stack.enter_context(_temporary_files_in_memory())
             failures = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-failures-")))
+            if sys.platform.startswith("linux") and not options.slow:
+                sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-launcher-"))
+                os.environ |= stack.enter_context(launcher.shared(Path(sockets)))
 
             def options_of(side: str) -> list[str]:
                 pytest_options = [*chosen, "--tell", str(failures / side)]
