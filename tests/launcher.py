@@ -32,10 +32,12 @@ import sys
 import tempfile
 import threading
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import IO, Any, NoReturn
+
+from tests import prepare
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -111,6 +113,8 @@ TAKEN = frozenset(
     + list(OF_BLAS)
 )
 
+#: The variable that names the socket of a launcher which all processes of a run share (`shared`).
+SHARED = "PHRASEBOX_TESTS_LAUNCHER"
 #: Number of launchers, which take turns: two in a thorough run (`tests/sizes.py` would import too much).
 LAUNCHERS = 2 if os.environ.get("PHRASEBOX_THOROUGH") else 1
 
@@ -226,25 +230,52 @@ def _read(file: IO[str] | None) -> str:
 # The launcher, seen from the tests ---------------------------------------------------------------
 
 
+def _loaded(line: socket.socket, *options: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    """Start the process of a launcher, which gets its requests by `line`."""
+    env = {name: os.environ[name] for name in ("PATH", *OF_BLAS) if name in os.environ}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.launcher", str(line.fileno()), *options],
+        cwd=REPOSITORY,
+        env={**env, "NUMBA_CACHE_DIR": str(prepare.CACHE / "numba")},
+        stdin=stdin,
+        start_new_session=True,
+        pass_fds=[line.fileno()],
+    )
+
+
+@contextlib.contextmanager
+def shared(folder: Path) -> Iterator[dict[str, str]]:
+    """Run a launcher for all processes of a run; yield the variables by which they find it.
+
+    Loading takes five seconds of CPU. Each process that connects gets a fork, which is a launcher of its own.
+    It ends with this process, whose end of a pipe is then closed.
+    """
+    path = str(folder / "launcher")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        process = _loaded(listener, "shared", stdin=subprocess.PIPE)
+    try:
+        yield {SHARED: path}
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait()
+
+
 class _Launcher:
     """A launcher, which ends with this process."""
 
     def __init__(self) -> None:
-        self._line, theirs = socket.socketpair()
+        self.process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.launcher", str(theirs.fileno())],
-                cwd=REPOSITORY,
-                env={
-                    name: os.environ[name]
-                    for name in ("PATH", "NUMBA_CACHE_DIR", *OF_BLAS)
-                    if name in os.environ
-                },
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-                pass_fds=[theirs.fileno()],
-            )
+        if path := os.environ.get(SHARED):
+            self._line = socket.socket(socket.AF_UNIX)
+            self._line.connect(path)
+        else:
+            self._line, theirs = socket.socketpair()
+            with theirs:
+                self.process = _loaded(theirs)
         atexit.register(self.end)
 
     def start(
@@ -284,7 +315,8 @@ class _Launcher:
     def end(self) -> None:
         """Close the connection: the launcher then ends the running processes, and itself."""
         self._line.close()
-        self.process.wait()
+        if self.process is not None:
+            self.process.wait()
 
 
 _launchers: list[_Launcher] = []
@@ -466,8 +498,26 @@ def _run(request: _Request) -> None:
         runpy.run_path(how, run_name="__main__")
 
 
+def _forked_for_each(listener: socket.socket) -> socket.socket:
+    """Fork for each process that connects; return its connection in the fork. Exit when the run is over."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks end unnoticed
+    while True:
+        if sys.stdin in select.select([listener, sys.stdin], [], [])[0]:
+            os._exit(0)
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(nothing, 0)
+            os.close(nothing)
+            return connection
+        connection.close()
+
+
 if __name__ == "__main__":
     requested_by = socket.socket(fileno=int(sys.argv[1]))
     _load()
+    if sys.argv[2:] == ["shared"]:
+        requested_by = _forked_for_each(requested_by)
     if (job := _serve(requested_by)) is not None:
         _become(job)

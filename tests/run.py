@@ -28,7 +28,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from tests import prepare, services
+from tests import launcher, prepare, services
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGES = ("annotation", "config", "evaluation", "models_core", "phrasebox", "scenes")
@@ -83,6 +83,9 @@ def main() -> int:
         with contextlib.ExitStack() as stack:
             stack.enter_context(_temporary_files_in_memory())
             failures = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-failures-")))
+            if sys.platform.startswith("linux") and not options.slow:
+                sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-launcher-"))
+                os.environ |= stack.enter_context(launcher.shared(Path(sockets)))
 
             def options_of(side: str) -> list[str]:
                 pytest_options = [*chosen, "--tell", str(failures / side)]
@@ -103,9 +106,9 @@ def main() -> int:
             output = stack.enter_context(tempfile.TemporaryFile())
             if binaries is not None:
                 url = stack.enter_context(services.postgres(binaries))
-                beside = stack.enter_context(_running(options_of(POSTGRESQL), url, into=output))
+                beside = stack.enter_context(running(options_of(POSTGRESQL), url, into=output))
             print(f"== {SQLITE} ==", flush=True)
-            with _running(options_of(SQLITE), None) as tests:
+            with running(options_of(SQLITE), None) as tests:
                 ended[SQLITE] = tests.wait()
             if binaries is not None:
                 print(f"== {POSTGRESQL} ==", flush=True)
@@ -146,7 +149,7 @@ def _temporary_files_in_memory() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _running(
+def running(
     arguments: list[str], database_url: str | None, *, into: IO[bytes] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run pytest in its own process group, with output to `into`.

@@ -395,6 +395,7 @@ def makes_of(worker: Worker, corpus: Corpus) -> dict[str, dict[str, set[str]]]:
     return makes
 
 
+@pytest.mark.slow  # the default run has pairs, below, which the same code writes
 def test_the_file_of_ones_own_answers_says_the_same_of_control_items_about_chains_and_others():
     trust = {**TRUSTING["trust"], "warm_up_items": 2, "warm_up_known": 1}
     world = scenes(8, settings={"trust": trust}, workers=2)

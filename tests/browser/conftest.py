@@ -65,8 +65,7 @@ def pages_of(
     scripts or content policy fail the test. `afterwards` is called once the pages are left.
 
     With `faults` the network or the server fails on purpose: the browser's own messages about that are
-    ignored. With `faults` or `alone`, a profile is new and not reused: the test changes more than what its
-    pages store.
+    ignored. With `alone`, a profile is new and not reused: the test changes more than what its pages store.
     """
     lent: list[tuple[BrowserContext, Callable[[Page], None], bool]] = []
     reports: list[tuple[Page, Any, Callable[..., None]]] = []
@@ -102,14 +101,14 @@ def pages_of(
         width: int = 1280, height: int = 800, *, faults: bool = False, alone: bool = False, **options: Any
     ) -> Page:
         usual = {"base_url": address, "viewport": {"width": width, "height": height}}
-        context = profiles.take({**usual, **options}, new=faults or alone)
+        context = profiles.take({**usual, **options}, new=alone)
         context.set_default_timeout(1000 * PATIENCE)
 
         def watched(page: Page) -> None:
             watch(page, faults)
 
         context.on("page", watched)
-        lent.append((context, watched, not (faults or alone)))
+        lent.append((context, watched, not alone))
         if context.pages:
             watched(context.pages[0])
         return profiles.page(context)

@@ -110,6 +110,7 @@ def test_an_answer_whose_receipt_was_lost_is_counted_once_after_a_reload(work: W
     expect(line(page)).to_contain_text("1 done today 0.025 EUR")
 
 
+@pytest.mark.slow  # the default run counts answers above
 def test_after_a_test_the_count_is_there_without_a_reload(
     transactional_db: None, tmp_path: Path, open_page: Open
 ):

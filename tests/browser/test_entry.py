@@ -71,6 +71,7 @@ def test_a_forgotten_password_is_replaced_by_e_mail(work: World, open_page: Open
     for_everybody(page)
 
 
+@pytest.mark.slow  # the default run has it by requests, in `crowd/test_accounts`
 def test_who_tried_too_often_is_told_when_to_try_again(work: World, open_page: Open):
     page = open_page(390)
     page.goto("/sign-in/")
@@ -86,6 +87,7 @@ def test_who_tried_too_often_is_told_when_to_try_again(work: World, open_page: O
     for_everybody(page)
 
 
+@pytest.mark.slow  # the default run has it by requests, in `crowd/test_accounts`
 def test_my_account_shows_what_is_stored_and_lets_one_go(work: World, open_page: Open):
     text = instructions.current_text(campaign=work.campaign, kind=instructions.CONSENT)
     instructions.record_consent(worker=work.workers[0], campaign=work.campaign, version=text.version)
@@ -213,6 +215,7 @@ def test_a_participant_of_prolific_comes_works_and_goes_back(work: World, open_p
     assert platform.visit().outcome == "complete"
 
 
+@pytest.mark.slow  # the default run has it by requests, in `crowd/test_prolific`
 def test_a_participant_sees_how_far_they_are(work: World, open_page: Open):
     platform.prolific_study(work)
     page = open_page(1280)
@@ -235,6 +238,7 @@ def test_a_participant_sees_how_far_they_are(work: World, open_page: Open):
     for_everybody(page)
 
 
+@pytest.mark.slow  # by requests in `crowd/test_prolific`
 def test_who_is_screened_out_is_told_so_and_gets_the_other_code(work: World, open_page: Open):
     platform.prolific_study(work)
     page = open_page(390)
@@ -248,6 +252,7 @@ def test_who_is_screened_out_is_told_so_and_gets_the_other_code(work: World, ope
     for_everybody(page)
 
 
+@pytest.mark.slow  # by requests in `crowd/test_mturk`
 def test_a_hit_is_worked_on_in_a_window_and_handed_in_from_its_frame(work: World, open_page: Open):
     platform.turk_study(work, expected=2)
     page = open_page(390, 844, alone=True)
@@ -304,6 +309,7 @@ def test_a_hit_is_worked_on_in_a_window_and_handed_in_from_its_frame(work: World
     assert handed == [f"assignmentId={platform.TURK['assignmentId']}&code=well-done"]
 
 
+@pytest.mark.slow  # the default run has the page, above, and the form in `test_invite`
 def test_a_researcher_sets_up_studies_by_a_page_for_everybody(work: World, open_page: Open):
     people.account("ada", "researcher")
     platform.turk_study(work)

@@ -72,6 +72,7 @@ def test_somebody_who_tried_too_often_is_told_when_to_try_again(work: World, ope
     for_everybody(page)
 
 
+@pytest.mark.slow  # by requests in `crowd/test_prolific` and `crowd/test_mturk`
 def test_a_visit_with_nothing_to_do_says_so_and_leads_back(work: World, open_page: Open):
     platform.prolific_study(work)
     platform.turk_study(work)

@@ -227,6 +227,7 @@ def test_what_the_question_does_not_take_is_told_and_asked_again(page: Page):
     eventually(page, Judgment.objects.filter(assignment=held).exists)
 
 
+@pytest.mark.slow  # the default run has it without a page, in `queue/test_submission`
 def test_an_answer_comes_in_after_its_lease_ran_out(unhurried: Page):
     page = unhurried
     first = answer_next(page)
@@ -236,6 +237,7 @@ def test_an_answer_comes_in_after_its_lease_ran_out(unhurried: Page):
     arrive(page, first)
 
 
+@pytest.mark.slow  # the default run has it without a page, in `queue/test_submission`
 def test_an_answer_that_others_made_needless_is_stored(work: World, unhurried: Page):
     page = unhurried
     first = answer_next(page)
@@ -269,6 +271,7 @@ def test_a_session_that_is_over_keeps_the_answers_until_one_has_signed_in(page: 
     arrive(page, first, second)
 
 
+@pytest.mark.slow  # the default run signs in again above and below
 def test_somebody_who_signs_in_again_in_another_tab_goes_on_in_this_one(page: Page):
     Session.objects.all().delete()
     first = answer_next(page)
@@ -335,6 +338,7 @@ def test_a_tab_that_is_closed_leaves_its_place_to_the_other(page: Page):
     assert in_hand(other_page) != first
 
 
+@pytest.mark.slow  # the default run has two tabs, above, and the list, below
 def test_the_list_of_tasks_frees_the_place_for_which_it_has_sent(page: Page):
     first = answer_next(page)
     page.goto("/tasks/")

@@ -132,7 +132,7 @@ def all_open_fits(page: Page) -> None:
     for_everybody(page)
 
 
-@pytest.mark.slow  # the default run has `test_regions_are_described_by_german_words`
+@pytest.mark.slow  # the default run writes sentences in `test_caption_page`
 def test_a_sentence_is_written_by_german_words(transactional_db: None, tmp_path: Path, open_page: Open):
     counted_desk.campaign(tmp_path / "drawn", "captions", images=2)
     spelling.load_dictionary()  # as in a server, from its start
@@ -158,6 +158,7 @@ def test_a_sentence_is_written_by_german_words(transactional_db: None, tmp_path:
     eventually(page, lambda: stored(CAPTION_WRITING) == ["written"])
 
 
+@pytest.mark.slow  # the default run describes regions in `test_region_page`
 def test_regions_are_described_by_german_words(transactional_db: None, tmp_path: Path, open_page: Open):
     settings = {**TRUSTING, "answers": {"regions": 2}}
     counted_desk.campaign(tmp_path / "drawn", "regions", settings=settings, images=2)

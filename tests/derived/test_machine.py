@@ -56,7 +56,7 @@ pytestmark = pytest.mark.django_db
 
 PEOPLE = 6
 #: A run is 30 steps; the recount after each is slow.
-STEPS, RUNS = 30, sized(2, 300)
+STEPS, RUNS = 30, sized(1, 300)
 SETTINGS = {
     "trust": {**TRUSTING["trust"], "double_check_share": 0.5},
     "pay": {"basis": "item", "per_item": dict.fromkeys(q.QUESTIONS, 0.02)},

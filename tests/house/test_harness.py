@@ -18,6 +18,7 @@ import redis
 from tests import prepare, services
 from tests.conftest import need
 from tests.house.product import PATIENCE, REPOSITORY
+from tests.run import running
 
 HOLD_A_REDIS = """
 import sys, time
@@ -89,9 +90,17 @@ def test_waits(redis_url):
     Path("{told}").write_text(redis_url)
     time.sleep(60)
 """
+STARTS = """
+import subprocess, sys
+from pathlib import Path
+def test_waits():
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path("{file}").write_text(str(child.pid))
+    child.wait()
+"""
 
 
-@pytest.mark.slow  # the default run interrupts the whole run, which ends each pytest in the same way
+@pytest.mark.slow  # the default run ends a pytest as a run does, below
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_pytest_stops_its_servers_and_removes_their_folders(
     tmp_path: Path, how: signal.Signals
@@ -108,6 +117,21 @@ def test_an_interrupted_pytest_stops_its_servers_and_removes_their_folders(
     assert list(tmp_path.glob("phrasebox-*")) == []
 
 
+def test_a_pytest_that_a_run_has_started_ends_with_all_its_processes(tmp_path: Path) -> None:
+    (tmp_path / "test_waits.py").write_text(STARTS.format(file=tmp_path / "id"))
+    options = ["--noconftest", "-p", "no:django", "-p", "no:cacheprovider", "-c", os.devnull]
+    with (tmp_path / "output").open("wb") as output:
+        with running([*options, "--rootdir", str(tmp_path), str(tmp_path)], None, into=output) as child:
+            started = int(written_in(tmp_path / "id"))
+    assert child.returncode is not None
+    deadline = time.monotonic() + PATIENCE
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.kill(started, 0)
+            time.sleep(0.05)
+
+
+@pytest.mark.slow  # the default run ends one pytest as a run does, above: this starts three, and servers
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Only Linux lists processes in /proc")
 def test_ctrl_c_ends_all_that_a_run_has_started(tmp_path: Path) -> None:
     need("redis")

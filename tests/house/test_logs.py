@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from config.logs import JsonFormatter, request_id, without_secrets
-from tests.house.product import PRODUCTION, serving
+from tests.house.product import NO_BROKER, PRODUCTION, serving
 
 
 def line(record: logging.LogRecord) -> dict[str, object]:
@@ -68,7 +68,7 @@ def test_an_id_that_is_none_is_replaced(client: Client, provided: str) -> None:
 
 
 def test_production_logs_each_request_as_json_with_its_id(tmp_path: Path) -> None:
-    with serving(tmp_path, port=None, **PRODUCTION) as server:
+    with serving(tmp_path, port=None, **PRODUCTION, REDIS_URL=NO_BROKER) as server:
         server.get("/healthz", X_Request_ID="mine")
         lines = [json.loads(line) for line in server.stop().splitlines()]
     (requested,) = [line for line in lines if line.get("request") == "mine"]

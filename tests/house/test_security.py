@@ -10,7 +10,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.api.urls import urlpatterns as api_urls
 from config.urls import V1_PATTERNS as operation_urls
-from tests.house.product import PRODUCTION, REPOSITORY, manage, migrated, serving
+from tests.house.product import NO_BROKER, PRODUCTION, REPOSITORY, manage, migrated, serving
 
 OPEN = {
     *("healthz", "readyz", "sign_in", "sign_out", "choose_language", "picture"),
@@ -82,7 +82,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_production_leads_to_tls_and_binds_its_cookies_to_this_host(collected: Path) -> None:
     sign_in = reverse("sign_in")
-    with serving(collected, port=None, **PRODUCTION) as server:
+    with serving(collected, port=None, **PRODUCTION, REDIS_URL=NO_BROKER) as server:
         plain_value = server.get(sign_in, Host="phrasebox.example")
         assert (plain_value.status, plain_value.headers["Location"]) == (
             301,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import socket
@@ -12,14 +11,16 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 
 from annotation.management.commands import serve
-from annotation.management.commands.serve import Command, run_server
+from annotation.management.commands.serve import Command, JobsProcess, run_server
 from tests.house.product import NO_BROKER, PATIENCE, PRODUCTION, REPOSITORY, Server, manage, migrated, serving
 from tests.services import free_port
+from tests.sizes import by_default
 
 #: Processes are inspected in /proc.
 linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
@@ -64,7 +65,7 @@ def is_there(process: int) -> bool:
 
 
 @linux
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", by_default(1, [signal.SIGINT, signal.SIGTERM]))
 def test_it_ends_with_all_its_processes_and_writes_nothing_outside_the_data_folder(
     tmp_path: Path, how: signal.Signals
 ) -> None:
@@ -100,7 +101,18 @@ def test_a_process_of_jobs_that_was_killed_is_replaced_and_ends_with_a_server_th
             time.sleep(0.1)
 
 
+def test_with_a_broker_celery_gets_the_jobs(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    started: list[JobsProcess | None] = []
+    monkeypatch.setattr(serve.Master, "run", lambda master: started.append(master.jobs))
+    for url in (NO_BROKER, ""):
+        settings.REDIS_URL = url
+        serve.Server({"bind": "127.0.0.1:0"}).run()
+    with_broker, without = started
+    assert with_broker is None and without is not None
+
+
 @linux
+@pytest.mark.slow  # the default run starts no server for it, above
 def test_with_a_broker_the_jobs_are_left_to_celery(tmp_path: Path, redis_url: str) -> None:
     with serving(tmp_path, REDIS_URL=redis_url) as server:
         time.sleep(2)
@@ -113,32 +125,37 @@ enqueue(kind="export_dataset", arguments={"corpus": "none", "format": "entities"
 """
 
 
-def state_of_the_job(folder: Path) -> str:
-    """Return the state of the only job: read here, since a command costs a second of CPU each time."""
+def state_of_the_job(folder: Path) -> tuple[str, str]:
+    """Return the state of the only job, and its error: read here, since a command costs a second of CPU."""
     with contextlib.closing(sqlite3.connect(folder / "data" / "phrasebox.sqlite3", timeout=60)) as database:
-        ((state,),) = database.execute("SELECT state FROM annotation_job")
-    return str(state)
+        ((state, error),) = database.execute("SELECT state, error FROM annotation_job")
+    return str(state), str(error)
 
 
 def test_one_command_serves_and_does_the_jobs(embedded: tuple[Path, Server]) -> None:
     folder, server = embedded
     assert manage(folder, "shell", "--no-imports", "-c", ASK).stderr == ""
     deadline = time.monotonic() + PATIENCE
-    while (state := state_of_the_job(folder)) != "failed":
+    while (state := state_of_the_job(folder)) != ("failed", "unknown corpus 'none'"):
         assert time.monotonic() < deadline, state
         time.sleep(0.2)
-    (job,) = json.loads(manage(folder, "list_jobs", "--json").stdout)["results"]
-    assert job["error"] == "unknown corpus 'none'"
-    assert server.get("/readyz").status == 200
+    assert server.get("/healthz").status == 200
 
 
-def test_a_taken_port_is_named_with_another_to_try(tmp_path: Path) -> None:
+@pytest.fixture
+def serves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without this a fault would serve for ever."""
+    monkeypatch.setattr(serve.Server, "run", lambda server: None)
+
+
+@pytest.mark.usefixtures("serves_nothing")
+def test_a_taken_port_is_named_with_another_to_try() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = manage(tmp_path, "serve", "--port", str(port))
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == (
-        f"CommandError: port {port} of 127.0.0.1 is taken; stop what listens there, "
+        with pytest.raises(CommandError) as error:
+            call_command("serve", port=port)
+    assert str(error.value) == (
+        f"port {port} of 127.0.0.1 is taken; stop what listens there, "
         f"or choose another: manage.py serve --port {port + 1}"
     )
 
@@ -146,13 +163,15 @@ def test_a_taken_port_is_named_with_another_to_try(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("host", "port", "line"),
     [
-        ("127.0.0.1", "70000", "there is no port 70000; use one from 1 to 65535"),
-        ("192.0.2.1", "8000", "cannot listen on port 8000 of 192.0.2.1: Cannot assign requested address"),
+        ("127.0.0.1", 70000, "there is no port 70000; use one from 1 to 65535"),
+        ("192.0.2.1", 8000, "cannot listen on port 8000 of 192.0.2.1: Cannot assign requested address"),
     ],
 )
-def test_an_address_that_cannot_be_had_is_named(tmp_path: Path, host: str, port: str, line: str) -> None:
-    done = manage(tmp_path, "serve", "--host", host, "--port", port)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"CommandError: {line}")
+@pytest.mark.usefixtures("serves_nothing")
+def test_an_address_that_cannot_be_had_is_named(host: str, port: int, line: str) -> None:
+    with pytest.raises(CommandError) as error:
+        call_command("serve", host=host, port=port)
+    assert str(error.value) == line
 
 
 def test_unless_told_otherwise_only_this_machine_is_served() -> None:
@@ -180,10 +199,8 @@ def test_production_serves_static_files_under_names_that_may_be_kept_for_ever(tm
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_it_listens_to_nobody_else_under_the_key_that_everybody_knows(
-    host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(serve.Server, "run", lambda server: None)  # otherwise a fault would serve for ever
+@pytest.mark.usefixtures("serves_nothing")
+def test_it_listens_to_nobody_else_under_the_key_that_everybody_knows(host: str) -> None:
     with pytest.raises(CommandError, match="SECRET_KEY is the public default"):
         run_server(host, free_port())
 

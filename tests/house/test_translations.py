@@ -45,7 +45,10 @@ def messages() -> dict[Message, str]:
 
 
 def _in_code(path: Path) -> Iterator[Message]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    source = path.read_text(encoding="utf-8")
+    if "gettext" not in source:  # it imports nothing to mark a text with
+        return
+    for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))

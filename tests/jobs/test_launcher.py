@@ -14,7 +14,6 @@ import pytest
 
 from tests import launcher
 from tests.house.product import PATIENCE, REPOSITORY, environment
-from tests.sizes import by_default
 
 PRINT = """
 import json, os, signal, sys, threading
@@ -118,10 +117,15 @@ if sys.argv[1] == "killed":
 """
 
 
-@pytest.mark.parametrize("how", by_default(1, ["killed", "ended"]))
+@pytest.mark.slow  # the default run has the launcher that it shares, below
+@pytest.mark.parametrize("how", ["killed", "ended"])
 def test_nothing_of_it_is_left_when_the_tests_are_over_or_killed(how: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LEAVE, how], cwd=REPOSITORY, stdout=subprocess.PIPE, timeout=PATIENCE
+        [sys.executable, "-c", LEAVE, how],
+        cwd=REPOSITORY,
+        env={**os.environ, launcher.SHARED: ""},
+        stdout=subprocess.PIPE,
+        timeout=PATIENCE,
     )
     process, *launchers = map(int, done.stdout.split())
     assert launchers
@@ -129,6 +133,31 @@ def test_nothing_of_it_is_left_when_the_tests_are_over_or_killed(how: str) -> No
     for pid in (process, *launchers):
         while _lives(pid):
             assert time.monotonic() < deadline, "it outlives the tests"
+            time.sleep(0.05)
+
+
+SHARE = """
+import os, sys
+from pathlib import Path
+from tests import launcher
+with launcher.shared(Path(sys.argv[1])) as variables:
+    os.environ |= variables
+    process = launcher.start([sys.executable, "-c", "import time; time.sleep(600)"], env={"PATH": "/bin"})
+    state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    print(process.pid, state[1], flush=True)
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_launcher_that_a_run_shares_ends_with_the_run_and_what_it_started(tmp_path: Path) -> None:
+    """Dearer than a test may be: it loads all libraries once more."""
+    command = [sys.executable, "-c", SHARE, str(tmp_path)]
+    done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, timeout=PATIENCE)
+    deadline = time.monotonic() + PATIENCE
+    process, parent = map(int, done.stdout.split())
+    for pid in (process, parent):
+        while _lives(pid):
+            assert time.monotonic() < deadline, "it outlives the run"
             time.sleep(0.05)
 
 

@@ -36,6 +36,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus, an_image, some_images
+from tests.sizes import by_default
 from tests.web import world as people
 from tests.web.staff import forms, messages_on, press, words
 
@@ -455,7 +456,7 @@ def test_a_draft_reads_no_campaign_that_is_not_open_to_its_owner_any_more(ada):
     assert "Look twice." not in preview
 
 
-@pytest.mark.parametrize("entry", ["marked", "practice", "none"])
+@pytest.mark.parametrize("entry", by_default(2, ["marked", "none", "practice"]))
 def test_items_that_come_along_with_a_duplicate_are_a_test_where_one_is_wanted(ada, entry):
     plain_corpus("photos", 14)
     first = begun(ada, "photos")

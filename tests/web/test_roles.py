@@ -7,6 +7,7 @@ of declared operations from their declarations.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -345,6 +346,7 @@ def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
     return people.confirm(client)
 
 
+@functools.cache
 def form_calls() -> set[str]:
     """Return the calls that accept only files, which need a form."""
     calls = (endpoint for endpoint in endpoints() if endpoint.uploads and not endpoint.takes_json)

@@ -25,6 +25,7 @@ from tests.api.v1.valid import VALID, ValidCall
 from tests.hostile.world import IMAGES
 from tests.intake.uploading import a_picture, uploaded, zipped
 from tests.mutants import Seed
+from tests.sizes import sized
 
 SEEDS = mutants.seeds(IMAGES)
 _PLACES: dict[str, dict[str, Any]] = {
@@ -72,7 +73,7 @@ def attack(caller: Caller, seed: Seed, number: int) -> None:
 
 def test_spoilt_files_are_refused_in_words(researcher: Caller):
     for seed in SEEDS:
-        attack(researcher, seed, 2)
+        attack(researcher, seed, sized(1, 2))
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from tests.api.v1.test_document import operations
 from tests.api.v1.test_operations import openapi
 from tests.api.v1.valid import VALID, ValidCall
 from tests.api.v1.worker_calls import VALID_OF_WORKERS
+from tests.sizes import sized
 
 pytestmark = pytest.mark.django_db
 #: Values of wrong types that no field accepts: `archived: "off"`, `depth: "3"`, `licence: 0`.
@@ -26,15 +27,16 @@ OTHERS: tuple[Any, ...] = ("off", "3", 0)
 
 
 def wrong_bodies(document: dict[str, Any], schema: dict[str, Any], body: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the name of an invalid field, and a body with it."""
+    """Yield the name of an invalid field, and a body with it. In a thorough run each field has every value of
+    a wrong type; that requests refuse all of them is tested in `operations/test_documented`."""
     for name in schema.get("required", ()):
         yield name, {field: value for field, value in body.items() if field != name}
     yield "nothing", {**body, "nothing": 1}
     for name, of in schema["properties"].items():
         allowed = jsonschema.Draft202012Validator({**of, "components": document["components"]})
-        for value in OTHERS:
-            if not allowed.is_valid(value):
-                yield name, {**body, name: value}
+        wrong = [value for value in OTHERS if not allowed.is_valid(value)]
+        for value in wrong[: sized(1, len(OTHERS))]:
+            yield name, {**body, name: value}
 
 
 def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: Caller) -> None:

@@ -21,6 +21,7 @@ from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, remove_qrels
 from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file, output_of
+from tests.sizes import sized
 
 pytestmark = pytest.mark.django_db
 
@@ -380,12 +381,12 @@ def test_numbers_that_name_images_and_captions_alike_have_to_be_told_apart(tmp_p
 def test_runs_with_ties_come_back_the_same_and_the_command_counts_who_else_would_see_others(
     tmp_path: Path,
 ) -> None:
-    """20 runs: read back, every figure is equal; pytrec_eval's differ for as many queries as is said."""
+    """Some runs: read back, every figure is equal; pytrec_eval's differ for as many queries as is said."""
     freeze_protocol(name="own", corpus="coco", protocol="any of five")
     measures = ["R@1", "R@5", "MAP", "R-precision"]
     names = {"R@1": "success_1", "R@5": "success_5", "MAP": "map", "R-precision": "Rprec"}
-    counted = 0
-    for seed in range(20):
+    counted, runs = 0, sized(6, 20)
+    for seed in range(runs):
         direction = (Run.ANNOTATION, Run.SEARCH)[seed % 2]
         scores = np.random.default_rng(seed).integers(0, 2 + seed % 5, (4, 8)).astype(float)
         run = a_run(tmp_path, f"r{seed}", scores, direction)
@@ -424,7 +425,7 @@ def test_runs_with_ties_come_back_the_same_and_the_command_counts_who_else_would
             # The command compares all measures, so it may count more than these four show.
             assert len(differ) <= payload["differ"] <= tied
             counted += len(differ)
-    assert counted > 50
+    assert counted > 2 * runs
 
 
 @pytest.mark.parametrize("ranked_queries", [4, 3])

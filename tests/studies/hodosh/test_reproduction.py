@@ -349,6 +349,7 @@ def computed(evidence: Evidence, reproduced: ReproductionReport, monkeypatch: py
     monkeypatch.setattr("studies.hodosh.__main__.reproduce", lambda arguments: reproduced)
 
 
+@whole
 def test_reproduce_hodosh_as_text_names_what_is_outside(computed: None, real_data: Path) -> None:
     text = output_of(real_data / "flickr8k")
     assert "201 of 207 cells are within tolerance (97." in text
@@ -359,11 +360,39 @@ def test_reproduce_hodosh_as_text_names_what_is_outside(computed: None, real_dat
     assert "R1(other) is caption #4" in text
 
 
+@whole
 def test_reproduce_hodosh_gives_its_cells_as_csv(computed: None, real_data: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(output_of(real_data / "flickr8k", "--csv"))))
     assert len(rows) >= 200
     assert {row["within"] for row in rows} == {"yes", "no", ""}
     assert all(row["remark"] for row in rows if row["ours"] == "")
+
+
+CELLS = (
+    PrintedCell("Table 1", "BLEU", "alpha", 0.5, 0.52, "kappa", "bleu", note="of both splits"),
+    PrintedCell("Table 1", "ROUGE", "alpha", 0.5, 0.9, "kappa", "rouge"),
+    PrintedCell("Table 1", "Lin", "alpha", 0.5, None, "kappa", "lin", why="its words are not published"),
+    PrintedCell("Section 1", "BLEU", "alpha", 0.5, 0.52, "kappa", "bleu", again="Table 1"),
+)
+
+
+@pytest.mark.parametrize("form", ["", "--csv"])
+def test_cells_are_written_with_what_is_outside_repeated_and_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
+) -> None:
+    """What the whole reproduction is written by, above, from four cells."""
+    report = ReproductionReport(CHOSEN_CONVENTIONS, CELLS, ())
+    monkeypatch.setattr("studies.hodosh.__main__.Evidence.read", lambda folder: None)
+    monkeypatch.setattr("studies.hodosh.__main__.reproduce", lambda arguments: report)
+    text = output_of(tmp_path, *filter(None, [form]))
+    if form:
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert [row["ours"] == "" for row in rows] == [False, False, True, False]
+        assert all(row["remark"] for row in rows if row["ours"] == "")
+    else:
+        print(text)
+        assert "of 2 cells are within tolerance" in text
+        assert "OUTSIDE" in text and "not counted: repeats Table 1" in text
 
 
 def test_a_folder_without_data_is_named_in_one_line(tmp_path: Path) -> None:
