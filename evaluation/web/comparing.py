@@ -15,7 +15,8 @@ from annotation.common.operations import Invalid, OperationContext, operation_na
 from annotation.selectors.corpora import Account, split_names
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import query_request
-from evaluation.comparison.comparisons import table_of_comparison
+from evaluation.comparison.comparisons import table_of_comparison, table_of_intervals
+from evaluation.comparison.original_pairs import has_original_pairs
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.figures import compare_under_qrels, qrels_of_corpus
 from evaluation.services.runs.listing import RUN_DIRECTIONS
@@ -41,7 +42,7 @@ class _Side:
     direction: str
     report: dict[str, Any]
     head: Sequence[str]
-    rows: Sequence[Sequence[tuple[str, str]]]
+    rows: Sequence[Sequence[tuple[str, str, str]]]
     tested: int
     apart: int
     choice: str
@@ -63,8 +64,10 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
         runs = visible.visible_runs(request, text_parameters(query, "run"))
         if runs:
             choices = qrels_of_corpus(*runs)
-            snapshot = chosen_qrels(request, choices)
-            if snapshot is None:
+            snapshot = chosen_qrels(request, runs[0].corpus, choices)
+            if snapshot is not None:
+                query["qrels"] = snapshot.versioned
+            if snapshot is None and not has_original_pairs(runs[0].corpus):
                 message = _("This corpus has no qrels yet.")
             else:
                 sides = _sides(runs, query, account)
@@ -86,6 +89,7 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     form = figure_form(
         request,
         "compare_runs",
+        chosen_corpus,
         with_chosen(choices or _qrels_of(request, corpus), snapshot),
         snapshot,
         *("rounds", "measures"),
@@ -108,7 +112,7 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
             known=METRICS.names("ranking"),
             sides=sides,
             error=message,
-            lacking=bool(runs) and not choices,
+            lacking=bool(runs) and not (choices or has_original_pairs(runs[0].corpus)),
             same=request.GET.urlencode(),
         ),
         status=409 if message and download else 200,
@@ -153,13 +157,17 @@ def _maker(run: Run) -> int | str:
 def _side(direction: str, query: QueryDict, account: Account) -> _Side:
     request, _row = query_request(operation_named("compare_runs"), account, query)
     report = result_to_dict(compare_under_qrels(request, OperationContext(account)))
-    table = table_of_comparison(report)
+    table, intervals = table_of_comparison(report), table_of_intervals(report)
+    ends = [dict(zip(intervals.head[1:], row[1:], strict=True)) for row in intervals.rows]
     tested = [test for test in report["tests"] if test["p"] is not None]
     return _Side(
         direction,
         report,
         table.head,
-        [[_cell(table, row, column) for column in range(len(table.head))] for row in table.rows],
+        [
+            [(*_cell(table, row, column), ends_of.get(head, "")) for column, head in enumerate(table.head)]
+            for row, ends_of in zip(table.rows, ends, strict=True)
+        ],
         len(tested),
         sum(bool(test["mark"]) for test in tested),
         query.urlencode(),
@@ -178,7 +186,7 @@ def _download(layout: str, sides: Sequence[_Side], direction: str) -> HttpRespon
     """Return one direction's table as CSV or LaTeX, or both directions with all tests as JSON."""
     if layout in _TYPES:
         side = next((candidate for candidate in sides if candidate.direction == direction), sides[0])
-        body = LAYOUTS.get(layout)(table_of_comparison(side.report)) + "\n"
+        body = LAYOUTS.get(layout)(table_of_comparison(side.report, ends=layout == "csv")) + "\n"
         response = HttpResponse(body, content_type=f"{_TYPES[layout]}; charset=utf-8")
         name = f"comparison-{side.direction}.{_SUFFIXES[layout]}"
     else:

@@ -115,7 +115,8 @@ class NewFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """A permission: one of `roles` is required for the object that the field `on` names; without an object,
+    """A permission: one of `roles` is required for the object that the field `on` names (the first one of a
+    list; each of the others is looked up among those that the account may use); without an object,
     for any one, with `corpora` for at least one corpus, with `server` for the whole server. Without roles
     every signed-in account is allowed."""
 
@@ -266,15 +267,18 @@ class Operation:
         roles, on = self.permission.roles, self.permission.on
         if account is not None and not self.permission.allows(account):
             raise Forbidden(*roles)
-        if not on or on not in data:
+        if not on or not data.get(on):
             return None
-        named = request_fields(self.request)[on].named
+        declared = request_fields(self.request)[on]
+        named = declared.named
         assert named is not None and named.kind is not None, f"{self.name}: {on} names nothing"
-        row = named.kind.find(data[on], account, roles)
-        if row is None and account is not None and named.kind.find(data[on], account, _BROWSING) is not None:
+        name = data[on][0] if declared.many else data[on]
+        row = named.kind.find(name, account, roles)
+        if row is None and account is not None and named.kind.find(name, account, _BROWSING) is not None:
             raise Forbidden(*roles)
         if row is None:
-            raise Invalid(_unknown_name(on, data[on], named.kind, account, roles))
+            path = f"{on}.0" if declared.many else on
+            raise Invalid(_unknown_name(path, name, named.kind, account, roles))
         return row
 
     def _unknown(self, request: Any, account: Any) -> Iterator[FieldError]:

@@ -10,14 +10,15 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext, invalid, read_result
-from evaluation.comparison.comparisons import compare_runs, compare_single_run, per_query_rows, score_run
+from evaluation.comparison.comparisons import compare_runs, per_query_rows, score_run
 from evaluation.comparison.missing import REFUSE, missing_choices
+from evaluation.comparison.original_pairs import AnyQrels, original_pairs
 from evaluation.comparison.query_sets import ASKS
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.models import QrelsSnapshot, Run, System
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.services.request_fields import check_images
+from evaluation.services.request_fields import IntervalRequest, check_images
 from evaluation.services.stored_kinds import QRELS, STORED_RUNS
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
@@ -34,7 +35,7 @@ def _value_formats() -> dict[str, Any]:
 
 _Qrels = Annotated[
     Annotated[str, Named(QRELS)] | None,
-    Help(_("Qrels"), _("NAME (the newest version) or NAME:VERSION; by default the newest of the corpus")),
+    Help(_("Qrels"), _("NAME (the newest version) or NAME:VERSION; by default the original pairs")),
 ]
 _Measures = Annotated[
     tuple[Annotated[str, Field(max_length=60)], ...],
@@ -67,7 +68,7 @@ class ScoreRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRequest:
+class CompareRequest(IntervalRequest):
     """Score runs of one direction under the same qrels, and test each against the first."""
 
     runs: Annotated[
@@ -83,7 +84,6 @@ class CompareRequest:
     rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS), Help(_("Permutations of the randomisation test"))] = (
         ROUNDS
     )
-    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of the test"))] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class MeasureFigure:
 
 @dataclass(frozen=True, slots=True)
 class RunScores:
-    """A run's figures under one version of qrels.
+    """A run's figures under one version of qrels, or under the original pairs, which have no version.
 
     `basis` describes what they are based on, `queries` is the number used of `total_queries`, `missing` the
     number that the run does not rank, `unranked` how these are treated, `candidates` the items that it chose
@@ -131,7 +131,7 @@ class RunScores:
     system: str
     direction: str
     qrels: str
-    version: int
+    version: int | None
     digest: str
     subset: str
     unranked: str
@@ -151,17 +151,18 @@ class RunScores:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Runs of one direction under the same qrels: `systems` has the figures of each run, `tests` those of
-    each later run against the first, the `baseline`, by `rounds` permutations; `apart` says which runs chose
-    from other items. Other fields are as in RunScores."""
+    """Runs of one direction under the same qrels: `systems` has the figures of each run, with intervals of
+    `level` from `resamples`, `tests` those of each later run against the first, the `baseline`, by `rounds`
+    permutations; `apart` says which runs chose from other items. Other fields are as in RunScores."""
 
     baseline: str
     direction: str
     qrels: str
-    version: int
+    version: int | None
     digest: str
     subset: str
     unranked: str
+    pool: str
     basis: dict[str, Any]
     queries: int
     total_queries: int
@@ -170,8 +171,10 @@ class RunComparison:
     apart: Any
     remarks: tuple[str, ...]
     provenance: dict[str, dict[str, Any]]
-    rounds: int = 0
-    seed: int = 0
+    rounds: int
+    seed: int
+    resamples: int
+    level: float
 
 
 def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunScores:
@@ -197,14 +200,25 @@ def compare_under_qrels(request: CompareRequest, context: OperationContext) -> R
         raise invalid("runs", "too_long", max_length=MOST_RUNS_COMPARED)
     runs = [run_named(name) for name in dict.fromkeys(request.runs)]
     snapshot, subset = _conditions(request, runs, context)
-    how: dict[str, Any] = {"subset": subset, "missing": request.missing}
 
     def make() -> dict[str, Any]:
-        if len(runs) == 1:
-            return compare_single_run(runs[0], snapshot, request.measures, **how)
-        return compare_runs(runs, snapshot, request.measures, **how, rounds=request.rounds, seed=request.seed)
+        return compare_runs(
+            runs,
+            snapshot,
+            request.measures,
+            subset=subset,
+            missing=request.missing,
+            rounds=request.rounds,
+            seed=request.seed,
+            resampling=request.resampling,
+        )
 
-    more = (_images_key(subset), request.missing, str(request.rounds), str(request.seed), *request.measures)
+    more = (
+        _images_key(subset),
+        request.missing,
+        str((request.rounds, request.resamples, request.level, request.seed)),
+        *request.measures,
+    )
     report = make() if context.by_path else cached_for_runs("compared", runs, snapshot, make, *more)
     return read_result(RunComparison, report)
 
@@ -233,7 +247,7 @@ def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
 
 
 def cached_for_runs(
-    what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Callable[[], Any], *more: str
+    what: str, runs: list[Run], snapshot: AnyQrels, make: Callable[[], Any], *more: str
 ) -> Any:
     """Return what `make` computes from runs and qrels, cached for an hour: it depends only on these, their
     digests, and the declarations of their systems.
@@ -251,22 +265,24 @@ def cached_for_runs(
     return result
 
 
+def chosen_relevance(
+    name: str | None, runs: Sequence[Run], subset: Subset | None = None
+) -> AnyQrels:
+    """Return the named qrels, or the original pairs where none are named; raises UnknownName,
+    PhraseboxError."""
+    return original_pairs(runs, subset) if name is None else snapshot_named(name)
+
+
 def _conditions(
     request: ScoreRequest | CompareRequest | ValuesRequest, runs: Sequence[Run], context: OperationContext
-) -> tuple[QrelsSnapshot, Subset | None]:
+) -> tuple[AnyQrels, Subset | None]:
     """Return the qrels and the images for figures."""
     for name in request.measures:
         METRICS.find(name, family="ranking")
-    if request.qrels is not None:
-        snapshot = snapshot_named(request.qrels)
-    elif choices := qrels_of_corpus(*runs):
-        snapshot = choices[0]
-    else:
-        raise invalid("qrels", "missing")
     split, corpus = request.split or "", runs[0].corpus
     check_images("split", split, corpus, context, runs=True)
     subset = subset_named(corpus.name, split, seed=request.fold_seed, files=context.by_path)
-    return snapshot, subset
+    return chosen_relevance(request.qrels, runs, subset), subset
 
 
 def _images_key(subset: Subset | None) -> str:
