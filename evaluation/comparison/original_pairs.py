@@ -5,7 +5,7 @@ queries are those that the runs rank, or in a subset its images and captions.
 """
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.comparison.query_sets import ASKS, ranked_queries
-from evaluation.comparison.subsets import Subset
+from evaluation.comparison.subsets import Subset, images_called
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import (
     CANDIDATES,
@@ -35,12 +35,14 @@ _Pairs = NDArray[np.int64]
 class OriginalPairs:
     """The original pairs of a corpus, with the same attributes as a snapshot of qrels.
 
-    `queries` are row ids by kind; under a `protocol` only the captions that it includes are items.
+    `queries` are row ids by kind; under a `protocol` only the captions that it includes are items. `split` is
+    what all runs were made of, "" where they differ.
     """
 
     corpus: Any
     queries: Queries
     protocol: str = ""
+    split: str = ""
     name: str = ORIGINAL_PAIRS
     version: None = None
     versioned: str = ""
@@ -109,8 +111,15 @@ def original_pairs(runs: Sequence[Run], subset: Subset | None = None) -> Origina
         of_runs = [ranked_queries(run) for run in runs if run.direction == direction]
         ranked = np.unique(np.concatenate(of_runs))
         queries[ASKS[direction]] = ranked if subset is None else _within(ranked, direction, corpus, subset)
-    protocols = {run.protocol for run in runs}
-    return OriginalPairs(corpus, queries, protocols.pop() if len(protocols) == 1 else "")
+    protocol, split = (_common(getattr(run, name) for run in runs) for name in ("protocol", "split"))
+    called = "" if subset is not None or not split else images_called(corpus, split)
+    return OriginalPairs(corpus, queries, protocol, called)
+
+
+def _common(values: Iterable[str]) -> str:
+    """Return the value that all have in common, else ""."""
+    different = set(values)
+    return different.pop() if len(different) == 1 else ""
 
 
 def _within(ranked: NDArray[np.int64], direction: str, corpus: Any, subset: Subset) -> NDArray[np.int64]:

@@ -310,7 +310,7 @@ def figure_basis(
         # The items are those that the run ranks, and there are no qrels that name them.
         ranked = "captions" if parts[0].asks == IMAGE else "images"
         items = f"{parts[0].candidates.count_text} {ranked} of corpus {snapshot.corpus.name}"
-        pool, unknown, unjudged = [items], "", ""
+        pool, unknown, unjudged = [items, snapshot.split], "", ""
     else:
         pool = [f"qrels {snapshot}", snapshot.subset]
         unknown = "" if parts[0].known else unknown_queries(snapshot, parts[0].asks)

@@ -4,11 +4,11 @@ import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, NamedTuple, Self, TypeVar, get_type_hints
 
 from django.apps import apps
 from django.db.models import QuerySet
@@ -35,7 +35,7 @@ _LISTED = 20
 class OperationContext:
     """The caller of an operation (None: a command), and its progress callbacks.
 
-    `progress` is the job's, if a job runs it. `by_path`: files are given as paths, since the caller can read
+    `progress` is the job's, if a job runs it; this context has its share from `start` to `end`. `by_path`: files are given as paths, since the caller can read
     them anyway. `picture`: returns the URL of an `Image.picture` for the caller. `out` is a command's output
     path.
     """
@@ -46,9 +46,18 @@ class OperationContext:
     picture: Callable[[str], str | None] = lambda name: None
     out: Path | None = None
     listener: Callable[[str, float], object] = lambda phase, share: None
+    start: float = 0.0
+    end: float = 1.0
+
+    def part(self, start: float, end: float) -> Self:
+        """Return the context of another operation that is a part of this one: from `start` to `end` of its
+        work."""
+        length = self.end - self.start
+        return replace(self, start=self.start + length * start, end=self.start + length * end)
 
     def report_progress(self, phase: str, share: float) -> None:
         """Report the current phase, and the share of the whole that is done; it never decreases."""
+        share = self.start + (self.end - self.start) * share
         self.listener(phase, share)
         if self.progress is not None:
             self.progress.advance(max(self.progress.share, share), phase=phase)

@@ -178,6 +178,18 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
         raise Invalid(*errors)
 
 
+def given_sources(recipe: Recipe, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the named files and sets that a recipe uses: others may be for other recipes."""
+    needed, used = _needed_and_used(recipe)
+    used |= {"features", "feature_ids"} if recipe.image.of_vectors else set()
+    used |= {"background"} if recipe.text.of_background else set()
+    used |= {"weak"} if recipe.kind.needs else set()
+    used -= set() if recipe.image.of_vectors else {"features"}
+    if recipe.kind.grounding == "none" and "regions" in used and named.get("regions"):
+        used -= {"features", "feature_ids"} - needed
+    return {name: value for name, value in named.items() if name in used | {"lemmas", "wordnet"}}
+
+
 def _needed_and_used(recipe: Recipe) -> tuple[set[str], set[str]]:
     """Return the fields of Sources that a recipe needs, and those that it uses."""
     kind, images, captions = recipe.kind, recipe.kind.takes[IMAGE_VIEW], recipe.kind.takes[CAPTION_VIEW]

@@ -49,6 +49,20 @@ from phrasebox.device import CPU
 VALIDATION_SPLIT, NO_IMAGES = "val", "none"
 RECIPE_FILES = ServerFile("recipes", (".toml",), also=named_recipes)
 _Images = Annotated[str, Field(min_length=1, max_length=1000)]
+#: Request fields about the images of a training.
+TrainField = Annotated[_Images, Help(_("Training images"), _("A split, or a fold such as 1/5"))]
+HeldOutField = Annotated[
+    _Images | None,
+    Help(
+        _("Images to select settings on"),
+        _("A split, a fold, or none; else val where there is such a split"),
+    ),
+]
+WeakField = Annotated[
+    str,
+    Field(max_length=200),
+    Help(_("Weak collection"), _("NAME, or NAME/tags,title for texts of these kinds alone")),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +73,8 @@ class TrainingRequest:
     name: Annotated[str, Named(), Help(_("Name"), _("Its runs get the same name"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     recipe: Annotated[str, RECIPE_FILES, Help(_("Recipe"), _("A recipe that has a name, or a TOML file"))]
-    train: Annotated[_Images, Help(_("Training images"), _("A split, or a fold such as 1/5"))] = "train"
-    held_out: Annotated[
-        _Images | None,
-        Help(
-            _("Images to select settings on"),
-            _("A split, a fold, or none; else val where there is such a split"),
-        ),
-    ] = None
+    train: TrainField = "train"
+    held_out: HeldOutField = None
     fold: Annotated[
         str,
         Field(max_length=40),
@@ -81,11 +89,7 @@ class TrainingRequest:
     words: WordsField = ""
     text: CaptionFeaturesField = ""
     layer: MentionsField = ""
-    weak: Annotated[
-        str,
-        Field(max_length=200),
-        Help(_("Weak collection"), _("NAME, or NAME/tags,title for texts of these kinds alone")),
-    ] = ""
+    weak: WeakField = ""
     background: BackgroundField = ()
     lemmas: LemmasField = None
     wordnet: WordNetField = None
