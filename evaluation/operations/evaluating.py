@@ -52,5 +52,7 @@ register(
     command=CommandLine(
         positional=("corpus",), text=evaluated_text, layouts=table_layouts(evaluation_tables)
     ),
-    page=FormPage(started=_("Training, ranking and comparing."), tables=evaluation_tables),
+    page=FormPage(
+        "evaluation:evaluate", started=_("Training, ranking and comparing."), tables=evaluation_tables
+    ),
 )

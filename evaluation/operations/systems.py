@@ -62,6 +62,8 @@ def trained_text(trained: Trained) -> str:
     if trained.mentions or trained.mentions_excluded:
         left = f"{trained.mentions_excluded:,} are of none, and left out"
         lines.append(f"{trained.mentions:,} mentions with boxes are those of a region; {left}")
+    if trained.keep_last:
+        lines.append("nothing was chosen: the last model stays, with the first value of each setting")
     end = "already exists, nothing changed" if trained.unchanged else "trained"
     lines.append(f"system {trained.system!r} ({trained.recipe}) {end}")
     lines += [*trained.selection, *trained.remarks, f"{trained.folder}, SHA-256 {trained.sha256}"]

@@ -61,6 +61,7 @@ from evaluation.services.systems.training import train_system
 from evaluation.services.systems.training_requests import (
     RECIPE_FILES,
     HeldOutField,
+    KeepLastField,
     TrainField,
     TrainingRequest,
     WeakField,
@@ -132,6 +133,7 @@ class EvaluationRequest:
     ] = TEST_SPLIT
     train: TrainField = "train"
     held_out: HeldOutField = None
+    keep_last: KeepLastField = False
     features: FeaturesField = ""
     feature_ids: FeatureIdsField = None
     regions: RegionsField = ""
@@ -288,6 +290,7 @@ def _trainings(request: EvaluationRequest, context: OperationContext) -> Iterato
             recipe=source,
             train=request.train,
             held_out=request.held_out if not fold else None,
+            keep_last=request.keep_last,
             fold=fold,
             seed=request.seed,
             device=request.device,

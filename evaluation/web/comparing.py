@@ -18,13 +18,15 @@ from annotation.web.common.request_forms import query_request
 from evaluation.comparison.comparisons import table_of_comparison, table_of_intervals
 from evaluation.comparison.original_pairs import has_original_pairs
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.services.runs.figures import compare_under_qrels, qrels_of_corpus
+from evaluation.services.runs.figures import compare_under_qrels, qrels_of_corpus, run_of_system
 from evaluation.services.runs.listing import RUN_DIRECTIONS
 from evaluation.web import visible
 from evaluation.web.page_context import page_context, text_parameter, text_parameters
 from evaluation.web.runs import RUN_ERRORS, chosen_qrels, figure_form, with_chosen
+from phrasebox.errors import PhraseboxError
 from phrasebox.figure_tables import LAYOUTS, Marked, Table
 from phrasebox.metrics.table import METRICS
+from phrasebox.registry import UnknownName
 
 #: The formats of downloads, with their content types.
 _TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
@@ -61,7 +63,10 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
-        runs = visible.visible_runs(request, text_parameters(query, "run"))
+        runs = [
+            *visible.visible_runs(request, text_parameters(query, "run")),
+            *_runs_of_systems(request, text_parameters(query, "system"), text_parameter(query, "split")),
+        ]
         if runs:
             choices = qrels_of_corpus(*runs)
             snapshot = chosen_qrels(request, runs[0].corpus, choices)
@@ -108,6 +113,7 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
             form=form,
             baseline=text_parameter(query, "baseline"),
             rounds=sides[0].report["rounds"] if sides else 0,
+            level=sides[0].report["level"] if sides else 0,
             splits=[split for split in split_names(chosen_corpus) if split] if chosen_corpus else [],
             known=METRICS.names("ranking"),
             sides=sides,
@@ -117,6 +123,20 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
         ),
         status=409 if message and download else 200,
     )
+
+
+def _runs_of_systems(request: HttpRequest, names: Sequence[str], split: str) -> list[Run]:
+    """Return the runs of both directions that systems stand for; raises UnknownName, PhraseboxError."""
+    systems = {row.name: row for row in visible.visible_systems(request).filter(name__in=names)}
+    runs: list[Run] = []
+    for name in names:
+        if name not in systems:
+            raise UnknownName(_("There is no system “%(name)s” here.") % {"name": name[:100]})
+        its = [run_of_system(systems[name], direction, split) for direction in RUN_DIRECTIONS]
+        if its == [None, None]:
+            raise PhraseboxError(_("System “%(name)s” has no runs of these images yet.") % {"name": name})
+        runs += [run for run in its if run is not None]
+    return runs
 
 
 def _with_chosen(visible: Iterable[Run], runs: Sequence[Run], direction: str) -> list[Run]:

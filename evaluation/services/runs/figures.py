@@ -1,15 +1,25 @@
 """Figures of runs under qrels: of one, and of several against the first."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from django.core.cache import cache
+from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext, invalid, read_result
+from annotation.common.operations import (
+    Help,
+    Named,
+    NewFile,
+    OneOf,
+    OperationContext,
+    StoredKind,
+    invalid,
+    read_result,
+)
 from evaluation.comparison.comparisons import compare_runs, per_query_rows, score_run
 from evaluation.comparison.missing import REFUSE, missing_choices
 from evaluation.comparison.original_pairs import AnyQrels, original_pairs
@@ -19,7 +29,10 @@ from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.models import QrelsSnapshot, Run, System
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.request_fields import IntervalRequest, check_images
+from evaluation.services.runs.listing import direction_choices
 from evaluation.services.stored_kinds import QRELS, STORED_RUNS
+from evaluation.services.systems.registry import SYSTEMS, system_row
+from phrasebox.errors import PhraseboxError
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
 
@@ -33,6 +46,15 @@ def _value_formats() -> dict[str, Any]:
     return {ending.removeprefix("."): None for ending in WRITERS}
 
 
+class _RunsOrSystems(StoredKind):
+    """Runs, and systems by the names that no run has."""
+
+    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
+        """Return the run of that name, else the system; None if there is neither."""
+        return super().find(name, account, roles) or SYSTEMS.find(name, account, roles)
+
+
+_RUNS_OR_SYSTEMS = _RunsOrSystems(_("run or system"), STORED_RUNS.rows)
 _Qrels = Annotated[
     Annotated[str, Named(QRELS)] | None,
     Help(_("Qrels"), _("NAME (the newest version) or NAME:VERSION; by default the original pairs")),
@@ -69,13 +91,18 @@ class ScoreRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareRequest(IntervalRequest):
-    """Score runs of one direction under the same qrels, and test each against the first."""
+    """Score runs of one direction under the same qrels, and test each against the first. A system stands for
+    its newest run of the images, or else of all images."""
 
     runs: Annotated[
-        tuple[Annotated[str, Named(STORED_RUNS)], ...],
+        tuple[Annotated[str, Named(_RUNS_OR_SYSTEMS)], ...],
         Field(min_length=1, max_length=200),
-        Help(_("Runs"), _("The first is the one that others are tested against")),
+        Help(_("Runs or systems"), _("The first is the one that others are tested against")),
     ]
+    direction: Annotated[
+        Annotated[str, OneOf(direction_choices)] | None,
+        Help(_("Direction"), _("Of the runs that systems stand for; else that of the named runs")),
+    ] = None
     qrels: _Qrels = None
     measures: _Measures = ()
     split: _Split = None
@@ -198,7 +225,7 @@ def compare_under_qrels(request: CompareRequest, context: OperationContext) -> R
     `score_under_qrels`."""
     if len(request.runs) > MOST_RUNS_COMPARED and not context.by_path:
         raise invalid("runs", "too_long", max_length=MOST_RUNS_COMPARED)
-    runs = [run_named(name) for name in dict.fromkeys(request.runs)]
+    runs = compared_runs(request.runs, request.direction, request.split or "")
     snapshot, subset = _conditions(request, runs, context)
 
     def make() -> dict[str, Any]:
@@ -221,6 +248,31 @@ def compare_under_qrels(request: CompareRequest, context: OperationContext) -> R
     )
     report = make() if context.by_path else cached_for_runs("compared", runs, snapshot, make, *more)
     return read_result(RunComparison, report)
+
+
+def compared_runs(names: Iterable[str], direction: str | None = None, split: str = "") -> list[Run]:
+    """Return the runs of these names, each once, and those that systems stand for; raises UnknownName,
+    PhraseboxError for a system without such a run."""
+    stored = {run.name: run for run in Run.objects.filter(name__in=names, published=True)}
+    direction = direction or next((run.direction for run in stored.values()), Run.ANNOTATION)
+    runs = [stored.get(name) or _run_of_system(name, direction, split) for name in names]
+    return [run_named(name) for name in dict.fromkeys(run.name for run in runs)]
+
+
+def _run_of_system(name: str, direction: str, split: str) -> Run:
+    run = run_of_system(system_row(name), direction, split)
+    if run is None:
+        of = f" of {split!r} or of all images" if split else ""
+        raise PhraseboxError(f"system {name!r} has no run{of} in the direction {direction}; rank with it first")
+    return run
+
+
+def run_of_system(system: System, direction: str, split: str = "") -> Run | None:
+    """Return the run that a system stands for in a direction: its newest, with `split` the newest of these
+    images, or else of all; None if there is none."""
+    runs = Run.objects.filter(made_by=system, direction=direction, published=True, archived_at=None)
+    of_split = runs.filter(split__in=["", split]).order_by("-split", "-pk") if split else runs.order_by("-pk")
+    return of_split.first()
 
 
 def query_values(request: ValuesRequest, context: OperationContext) -> NewFile:

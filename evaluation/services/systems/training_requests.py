@@ -58,6 +58,13 @@ HeldOutField = Annotated[
         _("A split, a fold, or none; else val where there is such a split"),
     ),
 ]
+KeepLastField = Annotated[
+    bool,
+    Help(
+        _("The last model stays"),
+        _("No images are held out and nothing is chosen: each setting with several values has its first"),
+    ),
+]
 WeakField = Annotated[
     str,
     Field(max_length=200),
@@ -75,6 +82,7 @@ class TrainingRequest:
     recipe: Annotated[str, RECIPE_FILES, Help(_("Recipe"), _("A recipe that has a name, or a TOML file"))]
     train: TrainField = "train"
     held_out: HeldOutField = None
+    keep_last: KeepLastField = False
     fold: Annotated[
         str,
         Field(max_length=40),
@@ -101,9 +109,11 @@ class TrainingRequest:
     device: DeviceField = CPU
 
     def problems(self) -> Iterator[FieldError]:
-        """Errors: an invalid fold."""
+        """Errors: an invalid fold, and held-out images that nothing is chosen on."""
         if self.fold and not FOLD.fullmatch(self.fold):
             yield FieldError("fold", "fold")
+        if self.keep_last and self.held_out not in (None, NO_IMAGES):
+            yield FieldError("held_out", "not_with", {"other": "keep_last"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +155,30 @@ def checked_training(request: TrainingRequest, context: OperationContext) -> Che
 def _recipe(request: TrainingRequest, context: OperationContext) -> Recipe:
     named = recipe_source(request.recipe, context)
     try:
-        return changed_recipe(recipe_of(named), dict(_dotted("", request.changes)))
+        recipe = changed_recipe(recipe_of(named), dict(_dotted("", request.changes)))
     except BadRecipeSetting as error:
         raise invalid(f"changes.{error.setting}", "setting", message=str(error)) from error
+    if not request.keep_last:
+        return recipe
+    recipe = _without_choices(recipe)
+    if recipe.chooses:
+        raise invalid("keep_last", "recipe_chooses", recipe=recipe.name)
+    return recipe
+
+
+def _without_choices(recipe: Recipe) -> Recipe:
+    """Return a recipe that chooses nothing, if it can: settings with several values have their first, and the
+    last epoch stays."""
+    if not recipe.chooses:
+        return recipe
+    values = {rule.name: getattr(recipe.settings, rule.name) for rule in fields(recipe.settings)}
+    single = {
+        f"settings.{name}": list(value[:1])
+        for name, value in values.items()
+        if isinstance(value, tuple) and len(value) > 1
+    }
+    epochs = {"settings.choose_epoch": False} if "choose_epoch" in values else {}
+    return changed_recipe(recipe, single | epochs)
 
 
 def recipe_source(recipe: str, context: OperationContext) -> str:
@@ -168,6 +199,8 @@ def _dotted(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _held_out(request: TrainingRequest, corpus: Any, recipe: Recipe) -> str:
     """Return the held-out images; "" for none, which is an error for a recipe that chooses settings on
     them."""
+    if request.keep_last:
+        return ""
     if request.held_out is not None:
         held_out = "" if request.held_out == NO_IMAGES else request.held_out
     else:

@@ -10,11 +10,15 @@ import pytest
 from django.core.management import CommandError
 
 from annotation.common.operations import Invalid, OperationContext
+from annotation.datasets.importing import import_records
+from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Report, Run, System
 from evaluation.selectors import names_of, run_named
 from evaluation.services import evaluating
 from evaluation.services.evaluating import EvaluationRequest
 from tests.evaluation.database.conftest import output_of
+from tests.evaluation.systems.conftest import IMAGES, SPLITS
+from tests.models_core.systems.worlds import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -129,3 +133,104 @@ def test_what_is_missing_or_unused_is_named_before_anything_is_trained(
     with pytest.raises(CommandError, match="--features: .*together with recipes"):
         output_of("evaluate", corpus, "--systems", "mine", "--features", features)
     assert not System.objects.exists()
+
+
+def test_systems_stand_for_their_runs_of_the_images(corpus: str, mine: Path) -> None:
+    output_of("add_system", "mine", mine, "--corpus", corpus)
+    output_of("add_system", "other", mine, "--corpus", corpus, "--inner-products")
+    with pytest.raises(CommandError, match="system 'mine' has no run .*rank with it first"):
+        output_of("compare_runs", "mine", "other")
+    for name in ("mine", "other"):
+        output_of("rank", name, "--split", "test")
+        output_of("rank", name, "--split", "val", "--name", f"{name}-val")
+    options = ("--split", "test", *MEASURES, "--json")
+    for direction in ("annotation", "search"):
+        by_run = output_of("compare_runs", f"mine-{direction}", f"other-{direction}", *options)
+        assert output_of("compare_runs", "mine", "other", "--direction", direction, *options) == by_run
+    mixed = json.loads(output_of("compare_runs", "mine-search", "other", *options))
+    assert [system["run"] for system in mixed["systems"]] == ["mine-search", "other-search"]
+    newest = json.loads(output_of("compare_runs", "mine", "other", *MEASURES, "--json"))
+    assert newest["baseline"] == "mine-val-annotation"
+    with pytest.raises(CommandError, match="run or system"):
+        output_of("compare_runs", "nobody")
+
+
+def test_one_caption_an_image_works_from_import_to_table(db: None, data_dir: Path, features: Path) -> None:
+    records = [
+        ImageRecord(
+            id=example.name.removesuffix(".png"),
+            filename=example.name,
+            captions=(CaptionRecord(example.captions[0]),),
+            split=split,
+        )
+        for example, split in zip(examples(IMAGES), SPLITS, strict=True)
+    ]
+    import_records(name="single", records=records, format="jsonl", source="memory")
+    text = output_of("evaluate", "single", "--recipes", "nCCA", "--features", features, *MEASURES)
+    assert "search: 12 queries of original pairs" in text
+    assert "Pool: 12 captions of corpus single, split test; protocol: original pairs, one caption." in text
+
+
+def test_ranking_ends_with_figures_of_its_queries_and_pool(corpus: str, mine: Path) -> None:
+    output_of("add_system", "mine", mine, "--corpus", corpus)
+    text = output_of("rank", "mine", "--split", "test")
+    assert "12 queries, 12 captions of corpus world, split test; original pairs, one caption" in text
+    ranked = json.loads(output_of("rank", "mine", "--split", "test", "--json"))["runs"]
+    scored = json.loads(output_of("score_run", "mine-search", "--json"))
+    assert ranked[1]["figures"] == {m["measure"]: m["value"] for m in scored["measures"]}
+    assert ranked[1]["basis"] == scored["basis"]
+    values = ", ".join(f"{name} " for name in ("R@1", "R@5", "R@10", "median rank"))
+    assert all(name in text for name in values.split(", "))
+
+
+#: Things of which each of twenty images has one of its own.
+THINGS = (
+    *("ball", "bench", "bike", "boat", "bridge", "bucket", "camera", "chair", "cloud", "coat"),
+    *("door", "drum", "fence", "guitar", "hat", "horse", "kite", "ladder", "lamp", "tree"),
+)
+
+
+@pytest.fixture
+def twenty(db: None, data_dir: Path, tmp_path: Path) -> Path:
+    """A corpus of twenty different pairs, and drawn vectors of its images in a file."""
+    records = [
+        ImageRecord(
+            id=thing,
+            filename=f"{thing}.jpg",
+            captions=tuple(CaptionRecord(f"{start} {thing} .") for start in ("A", "There is a", "One")),
+            split="train",
+        )
+        for thing in THINGS
+    ]
+    import_records(name="twenty", records=records, format="jsonl", source="memory")
+    file = tmp_path / "drawn.npz"
+    drawn = np.random.default_rng(5).normal(size=(len(THINGS), 32)).astype(np.float32)
+    np.savez(file, vectors=drawn, ids=np.array([f"{thing}.jpg" for thing in THINGS]))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changes"),
+    [
+        ("Ridge", ()),
+        pytest.param(
+            "BRNN", ("settings.rates=[0.003]", "settings.epochs=60"), marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_twenty_pairs_can_be_learned_by_heart(twenty: Path, recipe: str, changes: tuple[str, ...]) -> None:
+    options = ("--corpus", "twenty", "--features", twenty, "--keep-last")
+    changed = ("--changes", *changes) if changes else ()
+    trained = output_of("train_system", "heart", "--recipe", recipe, *options, *changed)
+    assert "20 training and 0 held-out images" in trained and "the last model stays" in trained
+    assert System.objects.get(name="heart").settings["keep_last"] is True
+    ranked = json.loads(output_of("rank", "heart", "--split", "train", "--json"))["runs"]
+    assert [run["figures"]["R@1"] for run in ranked] == [1, 1]
+
+
+def test_what_cannot_be_trained_without_held_out_images_is_said(corpus: str, features: Path) -> None:
+    with pytest.raises(CommandError, match="--keep-last: Recipe BoW5 always chooses settings"):
+        output_of("train_system", "no", "--recipe", "BoW5", "--corpus", corpus, "--keep-last")
+    both = ("--features", features, "--keep-last", "--held-out", "val")
+    with pytest.raises(CommandError, match="--held-out: .*keep"):
+        output_of("train_system", "no", "--recipe", "Ridge", "--corpus", corpus, *both)
