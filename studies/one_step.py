@@ -3,10 +3,10 @@
     python -m studies.one_step [--rounds N]
 
 The corpus is the part of Flickr8k with thumbnails (REAL_DATA_DIR, or ../shared/data): 1,000 images with five
-captions each, SqueezeNet vectors of them, and drawn vectors of an outside model. Ridge and nCCA are trained, all
-three rank the test images in both directions, and are compared with nCCA. Each command is a process of its own,
-in an empty DATA_DIR with SQLite; both ways are measured in turn. Times are medians of N rounds: seconds by the
-clock, and of the processor, which a busy machine changes less.
+captions each, SqueezeNet vectors of them, and drawn vectors of an outside model. Ridge and nCCA are trained,
+all three rank the test images in both directions, and are compared with nCCA. Each command is a process of
+its own, in an empty DATA_DIR with SQLite; both ways are measured in turn. Times are medians of N rounds:
+seconds by the clock, and of the processor, which a busy machine changes less.
 """
 
 import argparse
@@ -83,7 +83,8 @@ def by_steps(folder: Path) -> list[Sequence[str]]:
 def in_one_step(folder: Path) -> list[Sequence[str]]:
     """Return the one command."""
     return [
-        ("evaluate", "flickr8k", "--recipes", "nCCA", "Ridge", "--features", str(folder / _VECTORS / "squeezenet.npz"))
+        ("evaluate", "flickr8k", "--recipes", "nCCA", "Ridge")
+        + ("--features", str(folder / _VECTORS / "squeezenet.npz"))
         + ("--embeddings", str(folder / _VECTORS / "mine.npz"))
     ]
 

@@ -199,8 +199,8 @@ def _value(field: RequestField, value: Any) -> Any:
 
 
 def _parts(field: RequestField, text: Any) -> list[Any]:
-    """Return the parts of an argument, separated by commas; names of uploaded or existing files and JSON lists
-    may contain commas."""
+    """Return the parts of an argument, separated by commas; names of uploaded or existing files and JSON
+    lists may contain commas."""
     nested = field.rule.element is not None and field.rule.element.sort == "array"
     if not isinstance(text, str) or field.upload is not None or nested:
         return [text]

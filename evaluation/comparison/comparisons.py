@@ -182,9 +182,7 @@ def compare_runs(
     return with_provenance(report, {run.name: run for run in runs}, snapshot.corpus, images)
 
 
-def _system(
-    scored: Scored, images: Sequence[int], resampling: Resampling, *, judged: bool
-) -> dict[str, Any]:
+def _system(scored: Scored, images: Sequence[int], resampling: Resampling, *, judged: bool) -> dict[str, Any]:
     """Return a run's part of a comparison: its figures with intervals, and what it did not rank."""
     draws = resampling.over(images)
     return {

@@ -127,9 +127,7 @@ def entries_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, _Ent
     }
 
 
-def top_of(
-    run: Run, asking: _Entry, snapshot: AnyQrels | None, *, top: int = _TOP
-) -> list[_Item] | None:
+def top_of(run: Run, asking: _Entry, snapshot: AnyQrels | None, *, top: int = _TOP) -> list[_Item] | None:
     """Return the best items of a run for a query; None if it does not rank it."""
     by_image = run.direction == Run.ANNOTATION
     row = Ranking.objects.filter(run=run, **{"image_id" if by_image else "caption_id": asking.key}).first()

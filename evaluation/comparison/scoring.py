@@ -161,9 +161,7 @@ def score_folds(
     ]
 
 
-def scored_queries(
-    whole: RunPool, runs: Sequence[Run], snapshot: AnyQrels, missing: str = REFUSE
-) -> RunPool:
+def scored_queries(whole: RunPool, runs: Sequence[Run], snapshot: AnyQrels, missing: str = REFUSE) -> RunPool:
     """Return the pool with the queries on which runs are scored: all, or under LEAVE_OUT those that all runs
     rank.
 

@@ -81,8 +81,8 @@ class BatchQueries(PackedQueries):
 class Report(StoredRow, ArchivableRow):
     """A report that was built: its files and inputs.
 
-    Without `qrels` it is of the original pairs. Its files are in the folder `reports/NAME` of DATA_DIR; `files` maps each to its SHA-256. `inputs` is
-    everything that it was made from, and `digest` covers that.
+    Without `qrels` it is of the original pairs. Its files are in the folder `reports/NAME` of DATA_DIR;
+    `files` maps each to its SHA-256. `inputs` is everything that it was made from, and `digest` covers that.
     """
 
     published = models.BooleanField(default=True)  # it is written at once

@@ -105,9 +105,7 @@ def _of(comparison: RunComparison) -> str:
 
 def _qrels(figures: RunScores | RunComparison) -> str:
     """Return the qrels of figures in words."""
-    return (
-        figures.qrels if figures.version is None else f"qrels {figures.qrels} version {figures.version}"
-    )
+    return figures.qrels if figures.version is None else f"qrels {figures.qrels} version {figures.version}"
 
 
 def _as(layout: str, table: Callable[[dict[str, Any]], Table]) -> Callable[[Any], str]:

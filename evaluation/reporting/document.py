@@ -120,9 +120,7 @@ def changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
     changes: list[str] = []
     old, new = before["qrels"], now["qrels"]
     if any(old[key] != new[key] for key in ("name", "version", "digest")):
-        changes.append(
-            f"qrels are {_called(new)}, were {_called(old)}"
-        )
+        changes.append(f"qrels are {_called(new)}, were {_called(old)}")
     runs = {run["run"]: run for run in before["runs"]}
     for run in now["runs"]:
         if run["run"] not in runs:

@@ -1,8 +1,8 @@
 """An evaluation in one step: train recipes, add outside embeddings, rank the same images with all systems in
 both directions, and compare the runs.
 
-Each step is the operation of its own that does it, and leaves what that operation leaves. What exists from the
-same inputs is used again, so an interrupted evaluation continues where it was.
+Each step is the operation of its own that does it, and leaves what that operation leaves. What exists from
+the same inputs is used again, so an interrupted evaluation continues where it was.
 """
 
 import re
@@ -93,8 +93,8 @@ def _protocols() -> dict[str, None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationRequest:
-    """Recipes are trained, and a model's own embeddings are added; all of these systems, and others that exist
-    already, rank the same images and captions in both directions, and are compared with the first, with
+    """Recipes are trained, and a model's own embeddings are added; all of these systems, and others that
+    exist already, rank the same images and captions in both directions, and are compared with the first, with
     intervals and tests. The systems and runs remain. What exists from the same inputs is used again, so an
     interrupted evaluation continues after its last completed step."""
 
@@ -371,9 +371,7 @@ def _others_ranked(row: System, request: RankRunsRequest) -> bool:
     return stored.exclude(**same).exists()
 
 
-def _report(
-    request: EvaluationRequest, systems: Sequence[EvaluatedSystem], context: OperationContext
-) -> Any:
+def _report(request: EvaluationRequest, systems: Sequence[EvaluatedSystem], context: OperationContext) -> Any:
     assert request.report is not None
     return build_report(
         ReportRequest(

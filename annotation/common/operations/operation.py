@@ -35,9 +35,9 @@ _LISTED = 20
 class OperationContext:
     """The caller of an operation (None: a command), and its progress callbacks.
 
-    `progress` is the job's, if a job runs it; this context has its share from `start` to `end`. `by_path`: files are given as paths, since the caller can read
-    them anyway. `picture`: returns the URL of an `Image.picture` for the caller. `out` is a command's output
-    path.
+    `progress` is the job's, if a job runs it; this context has its share from `start` to `end`. `by_path`:
+    files are given as paths, since the caller can read them anyway. `picture`: returns the URL of an
+    `Image.picture` for the caller. `out` is a command's output path.
     """
 
     actor: Any = None

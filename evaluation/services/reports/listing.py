@@ -20,7 +20,8 @@ class ReportsRequest(ArchivableRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportSummary:
-    """A report that was built, of a version of qrels, or of the original pairs without one. `archived`: lists leave it out."""
+    """A report that was built, of a version of qrels, or of the original pairs without one. `archived`: lists
+    leave it out."""
 
     name: str
     corpus: str

@@ -263,7 +263,9 @@ def _run_of_system(name: str, direction: str, split: str) -> Run:
     run = run_of_system(system_row(name), direction, split)
     if run is None:
         of = f" of {split!r} or of all images" if split else ""
-        raise PhraseboxError(f"system {name!r} has no run{of} in the direction {direction}; rank with it first")
+        raise PhraseboxError(
+            f"system {name!r} has no run{of} in the direction {direction}; rank with it first"
+        )
     return run
 
 
@@ -317,9 +319,7 @@ def cached_for_runs(
     return result
 
 
-def chosen_relevance(
-    name: str | None, runs: Sequence[Run], subset: Subset | None = None
-) -> AnyQrels:
+def chosen_relevance(name: str | None, runs: Sequence[Run], subset: Subset | None = None) -> AnyQrels:
     """Return the named qrels, or the original pairs where none are named; raises UnknownName,
     PhraseboxError."""
     return original_pairs(runs, subset) if name is None else snapshot_named(name)

@@ -69,9 +69,9 @@ class Trained:
 
     Of the `background_lines` of its background text, `background_excluded` were captions of the corpus. Of
     the mentions with boxes in the training images, `mentions` belong to a region of the set and are used for
-    training; `mentions_excluded` do not. Both are 0 for a system that uses no mentions. `keep_last`: nothing was
-    chosen, and its last model stays. `selection` describes settings that it chose, `remarks` the numbers that
-    it was trained on.
+    training; `mentions_excluded` do not. Both are 0 for a system that uses no mentions. `keep_last`: nothing
+    was chosen, and its last model stays. `selection` describes settings that it chose, `remarks` the numbers
+    that it was trained on.
     """
 
     system: str

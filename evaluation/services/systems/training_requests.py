@@ -160,10 +160,10 @@ def _recipe(request: TrainingRequest, context: OperationContext) -> Recipe:
         raise invalid(f"changes.{error.setting}", "setting", message=str(error)) from error
     if not request.keep_last:
         return recipe
-    recipe = _without_choices(recipe)
-    if recipe.chooses:
+    single = _without_choices(recipe)
+    if single.chooses:
         raise invalid("keep_last", "recipe_chooses", recipe=recipe.name)
-    return recipe
+    return single
 
 
 def _without_choices(recipe: Recipe) -> Recipe:
@@ -171,13 +171,14 @@ def _without_choices(recipe: Recipe) -> Recipe:
     last epoch stays."""
     if not recipe.chooses:
         return recipe
+    table = next(name for name, record in recipe.tables.items() if record is recipe.settings)
     values = {rule.name: getattr(recipe.settings, rule.name) for rule in fields(recipe.settings)}
     single = {
-        f"settings.{name}": list(value[:1])
+        f"{table}.{name}": list(value[:1])
         for name, value in values.items()
         if isinstance(value, tuple) and len(value) > 1
     }
-    epochs = {"settings.choose_epoch": False} if "choose_epoch" in values else {}
+    epochs = {f"{table}.choose_epoch": False} if "choose_epoch" in values else {}
     return changed_recipe(recipe, single | epochs)
 
 

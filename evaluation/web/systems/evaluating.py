@@ -1,4 +1,5 @@
-"""The page of an evaluation in one step: recipes, a model's embeddings, existing systems, and the test images."""
+"""The page of an evaluation in one step: recipes, a model's embeddings, existing systems, and the test
+images."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +28,8 @@ from evaluation.web.systems.training import offer_training
 _MODEL = ("embeddings", "ids", "model", "inner_products", "trained_on")
 _SOURCES = ("features", "text", "regions", "layer", "words", "weak", "background")
 _MORE = ("name", "protocol", "measures", "missing", "rounds", "resamples", "level", "seed", "report")
-_FIELDS = ("corpus", "recipes", "systems", "test", "train", "held_out", "keep_last", *_MODEL, *_SOURCES, *_MORE)
+_IMAGES = ("test", "train", "held_out", "keep_last")
+_FIELDS = ("corpus", "recipes", "systems", *_IMAGES, *_MODEL, *_SOURCES, *_MORE)
 #: Lines of the list of recipes.
 _RECIPES_VISIBLE = 12
 
@@ -60,6 +62,7 @@ def evaluation_page(request: HttpRequest) -> HttpResponse:
             deeper=True,
             corpora=corpora,
             form=form,
+            images=[form[name] for name in _IMAGES],
             model=[form[name] for name in _MODEL],
             sources=[form[name] for name in _SOURCES],
             more=[form[name] for name in _MORE],

@@ -18,8 +18,8 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import Run, System
-from evaluation.services.evaluating import TEST_SPLIT
 from evaluation.services.captions.writing import writes_captions
+from evaluation.services.evaluating import TEST_SPLIT
 from evaluation.services.localizations.predicting import localizes
 from evaluation.services.predicting import method_of, region_sets
 from evaluation.services.request_fields import layer_names

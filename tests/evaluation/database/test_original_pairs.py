@@ -122,7 +122,7 @@ def test_a_comparison_has_an_interval_for_each_figure(scores: np.ndarray, tmp_pa
             assert low <= system["figures"][measure] <= high
     assert "Intervals of 95%." in output_of("compare_runs", "annotation", "turned")
     none = json.loads(output_of("compare_runs", "annotation", "turned", "--resamples", 0, "--json"))
-    assert none["systems"][0]["intervals"] == {name: None for name in none["systems"][0]["figures"]}
+    assert none["systems"][0]["intervals"] == dict.fromkeys(none["systems"][0]["figures"])
 
 
 def test_a_corpus_of_candidates_has_no_original_pairs(scores: np.ndarray) -> None:

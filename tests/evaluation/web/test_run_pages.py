@@ -327,7 +327,9 @@ def test_a_comparison_that_cannot_be_says_why(ada, requested, says):
 
 
 def test_a_query_shows_what_was_judged_of_each_item(ada):
-    page = ada.get(f"/evaluation/runs/good-annotation/queries/{key('a.jpg')}/?with=bad-annotation&qrels=crowd")
+    page = ada.get(
+        f"/evaluation/runs/good-annotation/queries/{key('a.jpg')}/?with=bad-annotation&qrels=crowd"
+    )
     (ours, first, _), (theirs, second, _) = page.context["tops"]
     assert (ours.name, theirs.name) == ("good-annotation", "bad-annotation")
     reported = {item.entry.name: item.judged for item in first}
