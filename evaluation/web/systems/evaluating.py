@@ -1,7 +1,7 @@
 """The page of an evaluation in one step: recipes, a model's embeddings, existing systems, and the test
 images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -49,11 +49,11 @@ def evaluation_page(request: HttpRequest) -> HttpResponse:
     offer_training(form, chosen)
     set_choices(form, "test", splits_of_corpora(chosen))
     form.fields["recipes"].widget = forms.SelectMultiple(
-        choices=recipe_choices(chosen), attrs={"size": _RECIPES_VISIBLE}
+        choices=recipe_choices(corpora, named), attrs={"size": _RECIPES_VISIBLE}
     )
     systems = visible.visible_systems(request).filter(corpus__in=chosen, archived_at=None)
     set_row_choices(form, "systems", systems.order_by("name"))
-    lines = job_lines(request, ["evaluate"], leads=evaluation_leads)
+    lines = job_lines(request, ["evaluate"], leads=comparison_leads)
     return render(
         request,
         "evaluation/evaluate.html",
@@ -74,24 +74,29 @@ def evaluation_page(request: HttpRequest) -> HttpResponse:
     )
 
 
-def evaluation_leads(done: Sequence[Job]) -> Mapping[int, str]:
-    """Return the comparisons of finished evaluations whose runs still exist, by the id of the job. One
-    query."""
-    runs = {
-        job: [run for system in job.result.get("systems", ()) for run in system["runs"]]
-        for job in done
-        if job.kind == "evaluate"
-    }
-    named = {run for of_job in runs.values() for run in of_job}
+def comparison_leads(done: Sequence[Job]) -> dict[int, str]:
+    """Return, for finished evaluations and rankings whose runs still exist, the address that compares them, by
+    the id of the job. One query."""
+    runs = {job: made for job in done if (made := _runs_of(job))}
+    named = {run for made in runs.values() for run in made}
     there = set(Run.objects.filter(name__in=named, published=True).values_list("name", flat=True))
     return {
-        job.pk: f"{reverse('evaluation:compare')}?{urlencode(_compared(job, of_job), doseq=True)}"
-        for job, of_job in runs.items()
-        if of_job and there.issuperset(of_job)
+        job.pk: f"{reverse('evaluation:compare')}?{urlencode(_compared(job, made), doseq=True)}"
+        for job, made in runs.items()
+        if there.issuperset(made)
     }
+
+
+def _runs_of(job: Job) -> list[str]:
+    """Return the names of the runs that a job made, or used again."""
+    if job.kind == "rank":
+        return [run["run"] for run in job.result.get("runs", ())]
+    if job.kind == "evaluate":
+        return [run for system in job.result.get("systems", ()) for run in system["runs"]]
+    return []
 
 
 def _compared(job: Job, runs: Sequence[str]) -> dict[str, Any]:
-    """Return what the page that compares shows of an evaluation."""
+    """Return what the page that compares shows of a job: its runs, under its qrels."""
     qrels = job.arguments.get("qrels")
     return {"run": runs, **({"qrels": qrels} if qrels else {})}

@@ -31,7 +31,7 @@ from evaluation.services.tagging.writing import OF_CORPUS, ways_to_rank_tags
 from evaluation.web import visible
 from evaluation.web.job_lines import job_lines, pages_of_results
 from evaluation.web.page_context import page_context, set_choices, suggest_splits
-from evaluation.web.systems.evaluating import evaluation_leads
+from evaluation.web.systems.evaluating import comparison_leads
 from evaluation.web.systems.learning_curves import curve_plot, curves_of_trainings
 from models_core import storage
 
@@ -238,12 +238,13 @@ def _decoding_form(request: HttpRequest, row: System) -> RequestForm:
 
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
-    """Return the addresses for finished jobs: the system that was trained, or that ranked."""
+    """Return the addresses for finished jobs: the system that was trained, or the figures of what was
+    ranked."""
     system_names = {
         job.pk: str(job.arguments.get("name" if job.kind == "train_system" else "system", "")) for job in done
     }
     pages = pages_of_results("evaluation:system", system_names, System.objects.all())
-    return {**pages, **evaluation_leads(done)}
+    return {**pages, **comparison_leads(done)}
 
 
 def _gone(row: System) -> bool:

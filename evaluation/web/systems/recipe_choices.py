@@ -16,14 +16,16 @@ from models_core.systems.recipe_files import named_recipes, recipe_of
 _TITLES = {"nearest neighbours": gettext_lazy("nearest neighbours")}
 
 
-def recipe_choices(corpora: Sequence[Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return groups of choices: the user's own recipes, and the named ones under the paper of their method.
+def recipe_choices(corpora: Sequence[Any], chosen: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return groups of choices for a chosen corpus, else the first: the user's own recipes, and the named
+    ones under the paper of their method.
 
-    A group with a recipe that one of these corpora has everything for comes before the others, and in a group
-    these recipes do. Of the others the first thing said is what they lack, since lists cut the end.
+    A group with a recipe that the corpus has everything for comes before the others, and in a group these
+    recipes do. Of the others the first thing said is what they lack, since lists cut the end.
     """
     named = named_recipes()
-    there = [present_in(corpus) for corpus in corpora]
+    corpus = next((corpus for corpus in corpora if corpus.name == chosen), next(iter(corpora), None))
+    there = set[str]() if corpus is None else present_in(corpus)
     groups: dict[str, list[tuple[bool, str, str]]] = {}
     for file in RECIPE_FILES.names():
         if file not in named:
@@ -49,10 +51,9 @@ def recipe_named(name: str) -> Recipe | None:
         return None
 
 
-def _choice(name: str, recipe: Recipe, there: Sequence[set[str]]) -> tuple[bool, str, str]:
+def _choice(name: str, recipe: Recipe, there: set[str]) -> tuple[bool, str, str]:
     """Return whether a recipe can be trained now, its name, and its description."""
-    needs = needs_of(recipe)
-    missing = min(([need for need in needs if need not in has] for has in there), key=len, default=needs)
+    missing = [need for need in needs_of(recipe) if need not in there]
     lacks = _("lacks %(needs)s") % {"needs": ", ".join(str(NEEDS[need]) for need in missing)}
     return not missing, name, "; ".join([*([lacks] if missing else ()), _in_words(recipe)])
 

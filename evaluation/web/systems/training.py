@@ -41,8 +41,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
     form = RequestForm(train, account, data, initial=_chosen(request), only_fields=_FIELDS, settings=settings)
     offer_training(form, corpora)
     named = (request.POST or request.GET).get("corpus", "")
-    chosen = [corpus for corpus in corpora if corpus.name == named]
-    form.fields["recipe"].widget.choices = recipe_choices(chosen or corpora)
+    form.fields["recipe"].widget.choices = recipe_choices(corpora, named)
     message, status = "", 200
     if data is not None:
         try:
