@@ -199,10 +199,12 @@ def _value(field: RequestField, value: Any) -> Any:
 
 
 def _parts(field: RequestField, text: Any) -> list[Any]:
-    """Return the parts of an argument, separated by commas; names of files and JSON lists may contain
-    commas."""
+    """Return the parts of an argument, separated by commas; names of uploaded or existing files and JSON
+    lists may contain commas."""
     nested = field.rule.element is not None and field.rule.element.sort == "array"
-    if not isinstance(text, str) or field.upload is not None or field.server_file is not None or nested:
+    if not isinstance(text, str) or field.upload is not None or nested:
+        return [text]
+    if field.server_file is not None and Path(text).exists():
         return [text]
     return [part.strip() for part in text.split(",") if part.strip()]
 

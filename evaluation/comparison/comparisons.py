@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from evaluation.comparison.conventions import MEAN_RANKS
 from evaluation.comparison.missing import REFUSE
+from evaluation.comparison.original_pairs import AnyQrels
 from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.ranked_runs import RowIds, candidates_apart
 from evaluation.comparison.scoring import (
+    Against,
     Scored,
     figure_basis,
     images_of_queries,
@@ -21,22 +24,29 @@ from evaluation.comparison.scoring import (
     score_folds,
 )
 from evaluation.comparison.subsets import Subset
-from evaluation.models import QrelsSnapshot, Run
+from evaluation.models import Run
+from evaluation.report_data.directions import interval_of
+from evaluation.report_data.tables import level_text
 from evaluation.selectors import names_of
+from phrasebox.agreement.estimates import Bootstrap
+from phrasebox.agreement.summary import Resampling
 from phrasebox.figure_basis import basis_from_dict
 from phrasebox.figure_tables import Cell, Marked, Table, finite_or_none
+from phrasebox.metrics.scoring import Score
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.randomisation import ROUNDS
 
 #: Columns for items that a run did not rank.
 NOT_RANKED = {"missing": "not ranked", "candidates": "candidates"}
+#: How a comparison is resampled that needs no intervals.
+NO_INTERVALS = Resampling(0)
 #: Decimal places of figures that are no shares.
 DECIMALS_BY_MEASURE = {"median rank": 1, "mean rank": 1}
 
 
 def score_run(
     run: Run,
-    snapshot: QrelsSnapshot,
+    snapshot: AnyQrels,
     measures: Sequence[str] = (),
     folds: int | None = None,
     *,
@@ -85,16 +95,14 @@ def score_run(
 
 
 def _with_provenance(
-    report: dict[str, Any], runs: Sequence[Run], snapshot: QrelsSnapshot, queries: RowIds
+    report: dict[str, Any], runs: Sequence[Run], snapshot: AnyQrels, queries: RowIds
 ) -> dict[str, Any]:
     """Add to the report what the systems behind the runs have seen of the images of the queries."""
     images = images_of_queries(queries, runs[0].direction, snapshot)
     return with_provenance(report, {run.name: run for run in runs}, snapshot.corpus, images)
 
 
-def _conditions(
-    snapshot: QrelsSnapshot, subset: Subset | None, missing: str, convention: str
-) -> dict[str, Any]:
+def _conditions(snapshot: AnyQrels, subset: Subset | None, missing: str, convention: str) -> dict[str, Any]:
     return {
         "qrels": snapshot.name,
         "version": snapshot.version,
@@ -141,7 +149,7 @@ def table_of_scores(report: dict[str, Any]) -> Table:
 
 def compare_runs(
     runs: Sequence[Run],
-    snapshot: QrelsSnapshot,
+    snapshot: AnyQrels,
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
@@ -149,79 +157,63 @@ def compare_runs(
     convention: str = MEAN_RANKS,
     rounds: int = ROUNDS,
     seed: int = 0,
+    resampling: Resampling = NO_INTERVALS,
 ) -> dict[str, Any]:
-    """Return all runs' figures, and tests of each later run against the first; raises as
-    `scoring.score_against_first`."""
-    figures, tests = score_against_first(
-        runs,
-        snapshot,
-        measures,
-        subset=subset,
-        missing=missing,
-        convention=convention,
-        rounds=rounds,
-        seed=seed,
-    )
-    report = _compared(figures, runs[0].direction, snapshot, subset, missing, convention)
-    report = _with_provenance(report, runs, snapshot, figures[0].queries)
-    tested = [{**asdict(test), "difference": finite_or_none(test.difference)} for test in tests]
-    return {**report, "rounds": rounds, "seed": seed, "tests": tested}
-
-
-def compare_single_run(
-    run: Run,
-    snapshot: QrelsSnapshot,
-    measures: Sequence[str] = (),
-    *,
-    subset: Subset | None = None,
-    missing: str = REFUSE,
-    convention: str = MEAN_RANKS,
-) -> dict[str, Any]:
-    """Return one run's figures in the form of a comparison without tests; raises as `scoring.score` does."""
-    figures = [score(run, snapshot, measures, subset=subset, missing=missing, convention=convention)]
-    report = _compared(figures, run.direction, snapshot, subset, missing, convention)
-    return _with_provenance(report, [run], snapshot, figures[0].queries)
-
-
-def _compared(
-    figures: Sequence[Scored],
-    direction: str,
-    snapshot: QrelsSnapshot,
-    subset: Subset | None,
-    missing: str,
-    convention: str,
-) -> dict[str, Any]:
-    return {
+    """Return all runs' figures with intervals, and tests of each later run against the first (of one run its
+    figures alone); raises as `scoring.score_against_first`."""
+    figures: Sequence[Scored]
+    tests: Sequence[Against] = ()
+    how: dict[str, Any] = {"subset": subset, "missing": missing, "convention": convention}
+    if len(runs) == 1:
+        figures = [score(runs[0], snapshot, measures, **how)]
+    else:
+        figures, tests = score_against_first(runs, snapshot, measures, **how, rounds=rounds, seed=seed)
+    images = images_of_queries(figures[0].queries, runs[0].direction, snapshot)
+    report = {
         "baseline": figures[0].run,
-        "direction": direction,
+        "direction": runs[0].direction,
         **_conditions(snapshot, subset, missing, convention),
-        "basis": figure_basis(
-            figures[:1], snapshot, subset=subset, missing=missing, convention=convention
-        ).as_dict(),
+        "pool": snapshot.pool,
+        "basis": figure_basis(figures[:1], snapshot, **how).as_dict(),
         "queries": len(figures[0].queries),
         "total_queries": figures[0].query_count,
         "remarks": remarks_on(figures),
         "apart": candidates_apart([(scored.run, scored.candidates) for scored in figures]),
-        "systems": [_system(scored) for scored in figures],
-        "tests": [],
+        "systems": [_system(scored, images, resampling, judged=not snapshot.pool) for scored in figures],
+        "rounds": rounds,
+        "seed": seed,
+        "resamples": resampling.resamples,
+        "level": resampling.level,
+        "tests": [{**asdict(test), "difference": finite_or_none(test.difference)} for test in tests],
     }
+    return with_provenance(report, {run.name: run for run in runs}, snapshot.corpus, images)
 
 
-def _system(scored: Scored) -> dict[str, Any]:
-    """Return a run's part of a comparison: its figures, and what it did not rank."""
+def _system(scored: Scored, images: Sequence[int], resampling: Resampling, *, judged: bool) -> dict[str, Any]:
+    """Return a run's part of a comparison: its figures with intervals, and what it did not rank."""
+    draws = resampling.over(images)
     return {
         "run": scored.run,
         "missing": scored.missing,
         "candidates": len(scored.candidates.items),
         "whole": scored.candidates.whole,
         "figures": {name: finite_or_none(figure.value) for name, figure in scored.scores.items()},
-        "judged": {f"judged@{k}": finite_or_none(share) for k, share in scored.judged.values()},
+        "intervals": {name: _interval(figure, draws) for name, figure in scored.scores.items()},
+        "judged": {f"judged@{k}": finite_or_none(share) for k, share in scored.judged.values()}
+        if judged
+        else {},
     }
 
 
-def table_of_comparison(report: dict[str, Any]) -> Table:
+def _interval(score: Score, draws: Bootstrap | None) -> list[float | None] | None:
+    """Return the ends of a figure's interval; None where there is none."""
+    interval = None if draws is None else interval_of(score, draws)
+    return None if interval is None else [finite_or_none(interval.low), finite_or_none(interval.high)]
+
+
+def table_of_comparison(report: dict[str, Any], *, ends: bool = False) -> Table:
     """Return a table with a row per run, with marks of significance; the best figure of each measure is
-    emphasised.
+    emphasised. With `ends`, the ends of each figure's interval have columns beside it.
 
     Items that runs did not rank have columns if there are any.
     """
@@ -232,15 +224,21 @@ def table_of_comparison(report: dict[str, Any]) -> Table:
         for name in first["figures"]
     }
     columns = ["missing", "candidates"] if report["remarks"] else []
+
+    def cells(system: dict[str, Any]) -> Iterator[Cell]:
+        for name, value in system["figures"].items():
+            mark = marks.get((system["run"], name), "")
+            yield Marked(value, mark, "best" if value == best[name] else "")
+            if ends:
+                yield from system["intervals"][name] or (None, None)
+
+    heads = [[name, *([f"{name} low", f"{name} high"] if ends else [])] for name in first["figures"]]
     return Table(
-        ["run", *first["figures"], *first["judged"], *(NOT_RANKED[key] for key in columns)],
+        ["run", *chain(*heads), *first["judged"], *(NOT_RANKED[key] for key in columns)],
         [
             [
                 system["run"],
-                *(
-                    Marked(value, marks.get((system["run"], m), ""), "best" if value == best[m] else "")
-                    for m, value in system["figures"].items()
-                ),
+                *cells(system),
                 *system["judged"].values(),
                 *(system[key] for key in columns),
             ]
@@ -272,6 +270,30 @@ def table_of_preferences(report: dict[str, Any]) -> Table:
     )
 
 
+def table_of_intervals(report: dict[str, Any]) -> Table:
+    """Return a table with a row per run: the interval of each figure, from low to high."""
+    measures = list(report["systems"][0]["figures"])
+    return Table(
+        ["run", *measures],
+        [
+            [system["run"], *(interval_text(name, system["intervals"][name]) for name in measures)]
+            for system in report["systems"]
+        ],
+        notes=[f"Intervals of {level_text(report['level'])}."],
+        basis=basis_from_dict(report["basis"]),
+    )
+
+
+def interval_text(measure: str, interval: Sequence[float | None] | None) -> str:
+    """Return the interval of a figure, rounded like it; "-" where there is none."""
+    return "-" if interval is None else " to ".join(figure_value(measure, end) for end in interval)
+
+
+def figure_value(measure: str, value: float | None) -> str:
+    """Return a figure rounded as in tables; "-" where there is none."""
+    return "-" if value is None else f"{value:.{DECIMALS_BY_MEASURE.get(measure, 3)}f}"
+
+
 def _best(name: str, values: Sequence[float | None]) -> float | None:
     """Return the best figure of a measure; None if all are equal, or there is only one."""
     there = [value for value in values if value is not None]
@@ -282,7 +304,7 @@ def _best(name: str, values: Sequence[float | None]) -> float | None:
 
 def per_query_rows(
     runs: Sequence[Run],
-    snapshot: QrelsSnapshot,
+    snapshot: AnyQrels,
     measures: Sequence[str] = (),
     folds: int | None = None,
     *,

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from evaluation.comparison.missing import LEAVE_OUT
+from evaluation.comparison.original_pairs import AnyQrels, OriginalPairs
 from evaluation.comparison.scoring import score
-from evaluation.models import PairAnswers, QrelsRow, QrelsSnapshot, Ranking, Run
+from evaluation.models import PairAnswers, QrelsRow, Ranking, Run
 from phrasebox.metrics import METRICS
 
 #: The number of displayed items of a ranking, and the measure by which queries are sorted.
@@ -71,7 +72,7 @@ class _Item:
     judged: _Judged
 
 
-def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict[int, float | None]:
+def values_of(run: Run, snapshot: AnyQrels, measure: str = MEASURE) -> dict[int, float | None]:
     """Return each ranked query's value of a measure, by row id; None if it has none.
 
     Raises UnknownMeasure, and NotComparable.
@@ -126,9 +127,7 @@ def entries_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, _Ent
     }
 
 
-def top_of(
-    run: Run, asking: _Entry, snapshot: QrelsSnapshot | None, *, top: int = _TOP
-) -> list[_Item] | None:
+def top_of(run: Run, asking: _Entry, snapshot: AnyQrels | None, *, top: int = _TOP) -> list[_Item] | None:
     """Return the best items of a run for a query; None if it does not rank it."""
     by_image = run.direction == Run.ANNOTATION
     row = Ranking.objects.filter(run=run, **{"image_id" if by_image else "caption_id": asking.key}).first()
@@ -149,12 +148,12 @@ def top_of(
 
 
 def _known(
-    pairs: Sequence[tuple[int, int]], owners: Mapping[int, int], snapshot: QrelsSnapshot | None
+    pairs: Sequence[tuple[int, int]], owners: Mapping[int, int], snapshot: AnyQrels | None
 ) -> dict[tuple[int, int], _Judged]:
     """Return what is known about pairs of (image, caption); `owners` maps captions to their images."""
     rows: dict[tuple[int, int], tuple[int, bool]] = {}
     answers: dict[tuple[int, int], tuple[float, ...]] = {}
-    if snapshot is not None:
+    if snapshot is not None and not isinstance(snapshot, OriginalPairs):
         images, captions = ({pair[side] for pair in pairs} for side in (0, 1))
         sides = {"image__in": images, "caption__in": captions}
         for image, caption, relevance, judged in QrelsRow.objects.filter(

@@ -23,9 +23,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.comparison.original_pairs import AnyQrels, OriginalPairs
 from evaluation.comparison.query_sets import ASKS, ranked_queries
 from evaluation.comparison.subsets import Subset
-from evaluation.models import QrelsRow, QrelsSnapshot, Run
+from evaluation.models import QrelsRow, Run
 from evaluation.selectors import (
     CANDIDATES,
     captions_of_images,
@@ -118,13 +119,15 @@ class Placed:
     candidates: RankedItems
 
 
-def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> RunPool:
+def pool_of(run: Run, snapshot: AnyQrels, subset: Subset | None = None) -> RunPool:
     """Return the pool of the snapshot in the run's direction, or of a subset of its images with their own
     captions, judged or not.
 
     Raises PhraseboxError if run and snapshot do not match, or nothing is left.
     """
     check_fits(run, snapshot)
+    if isinstance(snapshot, OriginalPairs):
+        return _pool_of_originals(run, snapshot, subset)
     rows = QrelsRow.objects.filter(snapshot=snapshot)
     if rows.filter(image__isnull=True).exists():
         raise PhraseboxError(
@@ -186,6 +189,27 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
     )
 
 
+def _pool_of_originals(run: Run, originals: OriginalPairs, subset: Subset | None) -> RunPool:
+    """Return the pool of original pairs: of a subset only its items, else whatever a run ranks."""
+    queries = originals.queries.get(ASKS[run.direction], np.array([], np.int64))
+    if not len(queries):
+        raise PhraseboxError(
+            f"{subset.called if subset else 'run'} contains no query of run {run.name!r}; choose other images"
+        )
+    image, caption = originals.pairs(run.direction).T
+    asks, ranked = (image, caption) if run.direction == Run.ANNOTATION else (caption, image)
+    items, item = np.unique(ranked, return_inverse=True)
+    known = judged(
+        np.searchsorted(queries, asks),
+        item,
+        np.ones(len(item)),
+        original=np.ones(len(item), bool),
+        queries=len(queries),
+        items=len(items),
+    )
+    return RunPool(queries, items, known, closed=False, within=items if subset is not None else None)
+
+
 def _originals_without_a_row(run: Run, queries: RowIds, with_row: RowIds) -> RowIds:
     """Return the originals of queries that are not rows, shape (pairs, 2): image, caption.
 
@@ -214,7 +238,7 @@ def _captions_of(images: Collection[int], run: Run) -> list[int]:
     return sorted(caption for _, caption in captions_of_images(run.corpus.name, images))
 
 
-def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> RunPool:
+def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: AnyQrels) -> RunPool:
     """Return the pool for the queries that all of the runs rank; raises PhraseboxError if there is
     none."""
     common = pool.queries
@@ -229,7 +253,7 @@ def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -
     return pool.only(common)
 
 
-def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[RunPool]:
+def folds_of(whole: RunPool, run: Run, snapshot: AnyQrels, number: int) -> list[RunPool]:
     """Cut the images of a pool, in the order of their corpus, into `number` equal parts.
 
     Raises PhraseboxError if that is impossible.
@@ -385,7 +409,7 @@ def _among(ids: RowIds, ascending: RowIds) -> NDArray[np.bool_]:
     return ascending[at] == ids if len(ascending) else np.zeros(len(ids), dtype=bool)
 
 
-def check_fits(run: Run, snapshot: QrelsSnapshot) -> None:
+def check_fits(run: Run, snapshot: AnyQrels) -> None:
     """Raise PhraseboxError unless run and snapshot are of one corpus."""
     if run.corpus_id != snapshot.corpus_id:
         raise PhraseboxError(

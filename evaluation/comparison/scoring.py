@@ -22,7 +22,8 @@ import numpy as np
 from annotation.common.database import chunks
 from evaluation.comparison.conventions import MEAN_RANKS, reorder_for, ties_in_figures
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, MissingOutput, check_missing
-from evaluation.comparison.query_sets import ASKS, ranked_queries, unjudged_pairs, unknown_queries
+from evaluation.comparison.original_pairs import AnyQrels, OriginalPairs
+from evaluation.comparison.query_sets import ASKS, IMAGE, ranked_queries, unjudged_pairs, unknown_queries
 from evaluation.comparison.ranked_runs import (
     Placed,
     RankedItems,
@@ -37,7 +38,7 @@ from evaluation.comparison.ranked_runs import (
     ranked_by_all,
 )
 from evaluation.comparison.subsets import Subset
-from evaluation.models import QrelsSnapshot, Run
+from evaluation.models import Run
 from evaluation.selectors import names_of
 from phrasebox.errors import PhraseboxError
 from phrasebox.figure_basis import FigureBasis
@@ -123,7 +124,7 @@ class Against:
 
 def score(
     run: Run,
-    snapshot: QrelsSnapshot,
+    snapshot: AnyQrels,
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
@@ -142,7 +143,7 @@ def score(
 
 def score_folds(
     run: Run,
-    snapshot: QrelsSnapshot,
+    snapshot: AnyQrels,
     number: int,
     measures: Sequence[str] = (),
     *,
@@ -165,9 +166,7 @@ def score_folds(
     ]
 
 
-def scored_queries(
-    whole: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot, missing: str = REFUSE
-) -> RunPool:
+def scored_queries(whole: RunPool, runs: Sequence[Run], snapshot: AnyQrels, missing: str = REFUSE) -> RunPool:
     """Return the pool with the queries on which runs are scored: all, or under LEAVE_OUT those that all runs
     rank.
 
@@ -199,7 +198,7 @@ def _check_ranked(whole: RunPool, run: Run, missing: str) -> None:
 
 def _score(
     run: Run,
-    snapshot: QrelsSnapshot,
+    snapshot: AnyQrels,
     whole: RunPool,
     pool: RunPool,
     measures: Sequence[str] = (),
@@ -210,7 +209,7 @@ def _score(
 
 
 def score_placed(
-    run: Run, snapshot: QrelsSnapshot, placed: Placed, whole: RunPool, measures: Sequence[str] = ()
+    run: Run, snapshot: AnyQrels, placed: Placed, whole: RunPool, measures: Sequence[str] = ()
 ) -> Scored:
     """Return the figures of a run ranked in a pool of `snapshot`, or in a part of the pool `whole`; as
     `score`."""
@@ -248,7 +247,7 @@ def score_placed(
 
 def score_against_first(
     runs: Sequence[Run],
-    snapshot: QrelsSnapshot,
+    snapshot: AnyQrels,
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
@@ -273,7 +272,7 @@ def score_against_first(
     )
 
 
-def images_of_queries(queries: RowIds, direction: str, snapshot: QrelsSnapshot) -> list[int]:
+def images_of_queries(queries: RowIds, direction: str, snapshot: AnyQrels) -> list[int]:
     """Return the image of each query of a snapshot (row ids): the query itself, or the image of the
     caption."""
     asking: list[int] = queries.tolist()
@@ -288,7 +287,7 @@ def images_of_queries(queries: RowIds, direction: str, snapshot: QrelsSnapshot) 
 
 def score_all(
     runs: Sequence[Run],
-    snapshot: QrelsSnapshot,
+    snapshot: AnyQrels,
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
@@ -311,7 +310,7 @@ def score_all(
 
 def figure_basis(
     parts: Sequence[Scored],
-    snapshot: QrelsSnapshot,
+    snapshot: AnyQrels,
     *,
     subset: Subset | None = None,
     missing: str = REFUSE,
@@ -322,10 +321,18 @@ def figure_basis(
 
     Notes list what the qrels lack: queries, or answers of their batch.
     """
-    unknown = "" if parts[0].known else unknown_queries(snapshot, parts[0].asks)
+    if isinstance(snapshot, OriginalPairs):
+        # The items are those that the run ranks, and there are no qrels that name them.
+        ranked = "captions" if parts[0].asks == IMAGE else "images"
+        items = f"{parts[0].candidates.count_text} {ranked} of corpus {snapshot.corpus.name}"
+        pool, unknown, unjudged = [items, snapshot.split], "", ""
+    else:
+        pool = [f"qrels {snapshot}", snapshot.subset]
+        unknown = "" if parts[0].known else unknown_queries(snapshot, parts[0].asks)
+        unjudged = unjudged_pairs(snapshot)
     rule = f"{rule_named(snapshot.rule).described()}; originals "
     rule += "relevant" if snapshot.originals else "as judged"
-    pool = [f"qrels {snapshot}", snapshot.subset, subset.called if subset else ""]
+    pool.append(subset.called if subset else "")
     counted, out_of = sum(len(part.queries) for part in parts), sum(part.query_count for part in parts)
     return FigureBasis(
         cases="queries" if parts[0].known else "judged queries",
@@ -337,12 +344,12 @@ def figure_basis(
         protocol=snapshot.pool or rule,
         missing=missing,
         ties=ties_in_figures(convention),
-        notes=tuple(filter(None, (unknown, unjudged_pairs(snapshot)))),
+        notes=tuple(filter(None, (unknown, unjudged))),
     )
 
 
 def differing_by_ties(
-    run: Run, snapshot: QrelsSnapshot, reorder: Reorder, measures: Sequence[str] = DEFAULT_MEASURES
+    run: Run, snapshot: AnyQrels, reorder: Reorder, measures: Sequence[str] = DEFAULT_MEASURES
 ) -> int:
     """Return how many of the run's queries have a different figure if `reorder` sorts its tied items.
 

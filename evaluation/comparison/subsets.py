@@ -69,7 +69,7 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
         called = subset_called(what, seed=seed)
         images = _fold(row, int(fold[1]), int(fold[2]), seed)
     elif what in split_names(row):
-        called = f"split {what}"
+        called = images_called(row, what)
         images = list(row.images.filter(split=what).values_list("pk", flat=True))
     elif files and Path(what).is_file():
         return subset_from_file(corpus, Path(what))
@@ -96,6 +96,11 @@ def subset_from_file(corpus: str, file: Path) -> Subset:
             "name on each line"
         )
     return Subset(subset_called(str(file)), images)
+
+
+def images_called(corpus: Any, what: str) -> str:
+    """Return the name of the images of a split of a corpus, else as `subset_called`."""
+    return f"split {what}" if what in split_names(corpus) else subset_called(what)
 
 
 def subset_called(what: str, *, seed: int = 0) -> str:

@@ -156,7 +156,7 @@ class Migration(migrations.Migration):
                 ('built_at', models.DateTimeField(auto_now=True)),
                 ('batch', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reports', to='evaluation.batch')),
                 ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='%(class)ss', to='annotation.corpus')),
-                ('qrels', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reports', to='evaluation.qrelssnapshot')),
+                ('qrels', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reports', to='evaluation.qrelssnapshot')),
             ],
             options={
                 'ordering': ['name'],

@@ -81,12 +81,14 @@ class BatchQueries(PackedQueries):
 class Report(StoredRow, ArchivableRow):
     """A report that was built: its files and inputs.
 
-    Its files are in the folder `reports/NAME` of DATA_DIR; `files` maps each to its SHA-256. `inputs` is
-    everything that it was made from, and `digest` covers that.
+    Without `qrels` it is of the original pairs. Its files are in the folder `reports/NAME` of DATA_DIR;
+    `files` maps each to its SHA-256. `inputs` is everything that it was made from, and `digest` covers that.
     """
 
     published = models.BooleanField(default=True)  # it is written at once
-    qrels = models.ForeignKey(QrelsSnapshot, on_delete=models.PROTECT, related_name="reports")
+    qrels = models.ForeignKey(
+        QrelsSnapshot, on_delete=models.PROTECT, null=True, blank=True, related_name="reports"
+    )
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, null=True, blank=True, related_name="reports")
     inputs = models.JSONField()
     files = models.JSONField()

@@ -43,7 +43,7 @@ register_stored(
 )
 register(
     title=_("Build a report"),
-    permission=Has((RESEARCHER,), on="qrels", corpora=True),
+    permission=Has((RESEARCHER,), on="runs", corpora=True),
     run=building.build_report,
     before_job=building.check_report,
     as_job=True,

@@ -1,6 +1,8 @@
 """Operations on runs and their queries: list, show, archive, remove, import, export, score and compare."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -16,13 +18,19 @@ from annotation.common.operations import (
     result_to_dict,
 )
 from annotation.common.roles import RESEARCHER
-from evaluation.comparison.comparisons import table_of_comparison, table_of_preferences, table_of_scores
+from evaluation.comparison.comparisons import (
+    table_of_comparison,
+    table_of_intervals,
+    table_of_preferences,
+    table_of_scores,
+)
 from evaluation.operations import register
 from evaluation.services.runs import figures, files, listing, queries
 from evaluation.services.runs.figures import RunComparison, RunScores
 from evaluation.services.runs.files import RunFile, RunReport
 from evaluation.services.stored import remove_stored, set_archived
 from evaluation.services.stored_kinds import STORED_RUNS
+from phrasebox.figure_basis import FigureBasis
 from phrasebox.figure_tables import LAYOUTS, Table
 
 
@@ -55,7 +63,7 @@ def exported_text(written: RunFile) -> str:
 def scores_text(scores: RunScores) -> str:
     """Return a run's figures as a table, below the remarks on them."""
     which = "; ".join(filter(None, [scores.pool, scores.subset]))
-    of = f"{scores.queries} queries of qrels {scores.qrels} version {scores.version}"
+    of = f"{scores.queries} queries of {_qrels(scores)}"
     lines = [f"{scores.run}, {scores.direction}: {of}{f' ({which})' if which else ''}."]
     if not scores.pool:
         lines.append("Unjudged items count as not relevant; in the column 'at best', as relevant.")
@@ -66,14 +74,19 @@ def scores_text(scores: RunScores) -> str:
 
 
 def comparison_text(comparison: RunComparison) -> str:
-    """Return the figures of runs with marks of significance."""
+    """Return the figures of runs with marks of significance, then their intervals."""
     tested = sum(test["p"] is not None for test in comparison.tests)
-    return (
+    report = result_to_dict(comparison)
+    text = (
         f"{_of(comparison)}\nAgainst {comparison.baseline}: * p <= 0.1, ** p <= 0.05, *** p "
         f"<= 0.01, adjusted by Holm for {tested} tests (McNemar; randomisation, of whole images where "
         f"several queries are of one, {comparison.rounds} permutations).\n\n"
-        f"{LAYOUTS.get('text')(table_of_comparison(result_to_dict(comparison)))}"
+        f"{LAYOUTS.get('text')(table_of_comparison(report))}"
     )
+    if not comparison.resamples:
+        return text
+    intervals = replace(table_of_intervals(report), basis=FigureBasis())  # it stands below the first table
+    return f"{text}\n\n{LAYOUTS.get('text')(intervals)}"
 
 
 def _preferences(comparison: RunComparison) -> str:
@@ -87,10 +100,12 @@ def _preferences(comparison: RunComparison) -> str:
 
 def _of(comparison: RunComparison) -> str:
     which = f" ({comparison.subset})" if comparison.subset else ""
-    return (
-        f"{comparison.direction}: {comparison.queries} queries of qrels {comparison.qrels} version "
-        f"{comparison.version}{which}."
-    )
+    return f"{comparison.direction}: {comparison.queries} queries of {_qrels(comparison)}{which}."
+
+
+def _qrels(figures: RunScores | RunComparison) -> str:
+    """Return the qrels of figures in words."""
+    return figures.qrels if figures.version is None else f"qrels {figures.qrels} version {figures.version}"
 
 
 def _as(layout: str, table: Callable[[dict[str, Any]], Table]) -> Callable[[Any], str]:
@@ -100,7 +115,8 @@ def _as(layout: str, table: Callable[[dict[str, Any]], Table]) -> Callable[[Any]
 #: The layouts of figures for papers and programs.
 SCORES_LAYOUTS = {layout: _as(layout, table_of_scores) for layout in ("csv", "latex")}
 COMPARISON_LAYOUTS = {
-    **{layout: _as(layout, table_of_comparison) for layout in ("csv", "latex")},
+    "csv": _as("csv", partial(table_of_comparison, ends=True)),
+    "latex": _as("latex", table_of_comparison),
     "preferences": _preferences,
     "preferences-csv": _as("csv", table_of_preferences),
 }

@@ -4,6 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.comparison.comparisons import figure_value
 from evaluation.operations import register
 from evaluation.services.alignments import decoding
 from evaluation.services.alignments.decoding import Decoded
@@ -16,12 +17,14 @@ from models_core.processes import is_first_process
 
 
 def ranked_text(ranked: RankedRuns) -> str:
-    """Return the runs, and what the system has seen of their images."""
-    lines = [
-        f"run {run.run!r}: {run.queries} queries, {run.items} items each, "
-        f"{'already exists, nothing changed' if run.unchanged else 'stored'}"
-        for run in ranked.runs
-    ]
+    """Return the runs with their figures, and what the system has seen of their images."""
+    lines = []
+    for run in ranked.runs:
+        end = "already exists, nothing changed" if run.unchanged else "stored"
+        lines.append(f"run {run.run!r}: {run.queries} queries, {run.items} items each, {end}")
+        if run.figures:
+            values = ", ".join(f"{name} {figure_value(name, value)}" for name, value in run.figures.items())
+            lines.append(f"  {values}: {run.queries} queries, {run.basis['pool']}; {run.basis['protocol']}")
     # Both directions have the same vectors and images.
     lines += dict.fromkeys(remark for run in ranked.runs for remark in run.remarks)
     lines += dict.fromkeys(run.provenance["sentence"] for run in ranked.runs)
@@ -59,6 +62,8 @@ def trained_text(trained: Trained) -> str:
     if trained.mentions or trained.mentions_excluded:
         left = f"{trained.mentions_excluded:,} are of none, and left out"
         lines.append(f"{trained.mentions:,} mentions with boxes are those of a region; {left}")
+    if trained.keep_last:
+        lines.append("nothing was chosen: the last model stays, with the first value of each setting")
     end = "already exists, nothing changed" if trained.unchanged else "trained"
     lines.append(f"system {trained.system!r} ({trained.recipe}) {end}")
     lines += [*trained.selection, *trained.remarks, f"{trained.folder}, SHA-256 {trained.sha256}"]

@@ -229,14 +229,7 @@ def binned(ranks: Sequence[float]) -> list[int]:
 def _figure(
     score: Score, judged: tuple[int, float], draws: Bootstrap, mark: str, weight: Weight
 ) -> MeasuredFigure:
-    measure = METRICS.find(score.measure).measure
-    interval: Interval | None = None
-    try:
-        interval = figure_interval(
-            score.per_query, draws, statistic=_statistic(score), share=measure.unit == "share"
-        )
-    except ValueError:  # no query has a value, or the mean is not finite: there is no interval
-        pass
+    interval = interval_of(score, draws)
     return MeasuredFigure(
         value=finite_or_none(score.value),
         low=finite_or_none(interval.low) if interval else None,
@@ -251,6 +244,15 @@ def _figure(
         images=interval.clusters if interval else 0,
         remark=interval.remark if interval else "",
     )
+
+
+def interval_of(score: Score, draws: Bootstrap) -> Interval | None:
+    """Return the interval of a figure; None if no query has a value, or the mean is not finite."""
+    share = METRICS.find(score.measure).measure.unit == "share"
+    try:
+        return figure_interval(score.per_query, draws, statistic=_statistic(score), share=share)
+    except ValueError:
+        return None
 
 
 def _not_distinguishable(best: Score, compared: Score, draws: Bootstrap) -> bool:

@@ -120,9 +120,7 @@ def changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
     changes: list[str] = []
     old, new = before["qrels"], now["qrels"]
     if any(old[key] != new[key] for key in ("name", "version", "digest")):
-        changes.append(
-            f"qrels are {new['name']} version {new['version']}, were {old['name']} version {old['version']}"
-        )
+        changes.append(f"qrels are {_called(new)}, were {_called(old)}")
     runs = {run["run"]: run for run in before["runs"]}
     for run in now["runs"]:
         if run["run"] not in runs:
@@ -152,6 +150,12 @@ def changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
     if not changes and dict(before) != dict(now):
         changes.append("other data of the runs, or their order, changed")
     return changes
+
+
+def _called(qrels: Mapping[str, Any]) -> str:
+    """Return the name of qrels with their version; original pairs have none."""
+    name, version = qrels["name"], qrels["version"]
+    return name if version is None else f"{name} version {version}"
 
 
 def _of_direction(report: ReportDocument, direction: DirectionTable) -> Section:

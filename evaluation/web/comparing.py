@@ -15,15 +15,18 @@ from annotation.common.operations import Invalid, OperationContext, operation_na
 from annotation.selectors.corpora import Account, split_names
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.common.request_forms import query_request
-from evaluation.comparison.comparisons import table_of_comparison
+from evaluation.comparison.comparisons import table_of_comparison, table_of_intervals
+from evaluation.comparison.original_pairs import has_original_pairs
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.services.runs.figures import compare_under_qrels, qrels_of_corpus
+from evaluation.services.runs.figures import compare_under_qrels, qrels_of_corpus, run_of_system
 from evaluation.services.runs.listing import RUN_DIRECTIONS
 from evaluation.web import visible
 from evaluation.web.page_context import page_context, text_parameter, text_parameters
 from evaluation.web.runs import RUN_ERRORS, chosen_qrels, figure_form, with_chosen
+from phrasebox.errors import PhraseboxError
 from phrasebox.figure_tables import LAYOUTS, Marked, Table
 from phrasebox.metrics.table import METRICS
+from phrasebox.registry import UnknownName
 
 #: The formats of downloads, with their content types.
 _TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
@@ -41,7 +44,7 @@ class _Side:
     direction: str
     report: dict[str, Any]
     head: Sequence[str]
-    rows: Sequence[Sequence[tuple[str, str]]]
+    rows: Sequence[Sequence[tuple[str, str, str]]]
     tested: int
     apart: int
     choice: str
@@ -60,11 +63,16 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
-        runs = visible.visible_runs(request, text_parameters(query, "run"))
+        runs = [
+            *visible.visible_runs(request, text_parameters(query, "run")),
+            *_runs_of_systems(request, text_parameters(query, "system"), text_parameter(query, "split")),
+        ]
         if runs:
             choices = qrels_of_corpus(*runs)
-            snapshot = chosen_qrels(request, choices)
-            if snapshot is None:
+            snapshot = chosen_qrels(request, runs[0].corpus, choices)
+            if snapshot is not None:
+                query["qrels"] = snapshot.versioned
+            if snapshot is None and not has_original_pairs(runs[0].corpus):
                 message = _("This corpus has no qrels yet.")
             else:
                 sides = _sides(runs, query, account)
@@ -86,6 +94,7 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     form = figure_form(
         request,
         "compare_runs",
+        chosen_corpus,
         with_chosen(choices or _qrels_of(request, corpus), snapshot),
         snapshot,
         *("rounds", "measures"),
@@ -104,15 +113,30 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
             form=form,
             baseline=text_parameter(query, "baseline"),
             rounds=sides[0].report["rounds"] if sides else 0,
+            level=sides[0].report["level"] if sides else 0,
             splits=[split for split in split_names(chosen_corpus) if split] if chosen_corpus else [],
             known=METRICS.names("ranking"),
             sides=sides,
             error=message,
-            lacking=bool(runs) and not choices,
+            lacking=bool(runs) and not (choices or has_original_pairs(runs[0].corpus)),
             same=request.GET.urlencode(),
         ),
         status=409 if message and download else 200,
     )
+
+
+def _runs_of_systems(request: HttpRequest, names: Sequence[str], split: str) -> list[Run]:
+    """Return the runs of both directions that systems stand for; raises UnknownName, PhraseboxError."""
+    systems = {row.name: row for row in visible.visible_systems(request).filter(name__in=names)}
+    runs: list[Run] = []
+    for name in names:
+        if name not in systems:
+            raise UnknownName(_("There is no system “%(name)s” here.") % {"name": name[:100]})
+        its = [run_of_system(systems[name], direction, split) for direction in RUN_DIRECTIONS]
+        if its == [None, None]:
+            raise PhraseboxError(_("System “%(name)s” has no runs of these images yet.") % {"name": name})
+        runs += [run for run in its if run is not None]
+    return runs
 
 
 def _with_chosen(visible: Iterable[Run], runs: Sequence[Run], direction: str) -> list[Run]:
@@ -153,13 +177,17 @@ def _maker(run: Run) -> int | str:
 def _side(direction: str, query: QueryDict, account: Account) -> _Side:
     request, _row = query_request(operation_named("compare_runs"), account, query)
     report = result_to_dict(compare_under_qrels(request, OperationContext(account)))
-    table = table_of_comparison(report)
+    table, intervals = table_of_comparison(report), table_of_intervals(report)
+    ends = [dict(zip(intervals.head[1:], row[1:], strict=True)) for row in intervals.rows]
     tested = [test for test in report["tests"] if test["p"] is not None]
     return _Side(
         direction,
         report,
         table.head,
-        [[_cell(table, row, column) for column in range(len(table.head))] for row in table.rows],
+        [
+            [(*_cell(table, row, column), ends_of.get(head, "")) for column, head in enumerate(table.head)]
+            for row, ends_of in zip(table.rows, ends, strict=True)
+        ],
         len(tested),
         sum(bool(test["mark"]) for test in tested),
         query.urlencode(),
@@ -178,7 +206,7 @@ def _download(layout: str, sides: Sequence[_Side], direction: str) -> HttpRespon
     """Return one direction's table as CSV or LaTeX, or both directions with all tests as JSON."""
     if layout in _TYPES:
         side = next((candidate for candidate in sides if candidate.direction == direction), sides[0])
-        body = LAYOUTS.get(layout)(table_of_comparison(side.report)) + "\n"
+        body = LAYOUTS.get(layout)(table_of_comparison(side.report, ends=layout == "csv")) + "\n"
         response = HttpResponse(body, content_type=f"{_TYPES[layout]}; charset=utf-8")
         name = f"comparison-{side.direction}.{_SUFFIXES[layout]}"
     else:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from annotation.web.common.access import RUNNING, for_roles_on
 from annotation.web.staff.campaign_pages import query_string as as_query
 from evaluation.comparison import inspection
+from evaluation.comparison.original_pairs import has_original_pairs, original_pairs
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.figures import qrels_of_corpus
 from evaluation.services.runs.queries import values_under
@@ -38,7 +39,8 @@ _ORDERS = {
 class _View:
     """The state of both pages: a run, optionally a second run and qrels, and an order of queries.
 
-    `values` has each run's value of each query, by row id; it is empty without qrels.
+    `values` has each run's value of each query, by row id, without qrels under the original pairs; it is
+    empty in a corpus that has neither.
     """
 
     run: Run
@@ -85,6 +87,7 @@ def query_list(request: HttpRequest, run: Run) -> HttpResponse:
             view=view,
             run=view.run,
             orders=_orders(view),
+            pairs=has_original_pairs(run.corpus),
             others=_others(view),
             measure=inspection.MEASURE,
             rows=[
@@ -152,10 +155,10 @@ def _view(request: HttpRequest, run: Run) -> _View:
                     "name": beside.name
                 }
                 beside = None
-        snapshot = chosen_qrels(request, choices)
-        if snapshot is not None:
+        snapshot = chosen_qrels(request, run.corpus, choices)
+        if snapshot is not None or has_original_pairs(run.corpus):
             values = [
-                values_under(scored_run, snapshot)
+                values_under(scored_run, snapshot or original_pairs([scored_run]))
                 for scored_run in ([run] if beside is None else [run, beside])
             ]
     except (UnknownName, PhraseboxError) as error:

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -17,13 +18,14 @@ from annotation.selectors.corpora import split_names
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
+from evaluation.comparison.original_pairs import has_original_pairs
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, TagSet
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportError
 from evaluation.services.stored_kinds import QRELS
 from evaluation.web import visible
 from evaluation.web.job_lines import job_lines, pages_of_results
-from evaluation.web.page_context import page_context, text_parameter, text_parameters
+from evaluation.web.page_context import page_context, set_choices, text_parameter, text_parameters
 from evaluation.web.submitted_forms import SubmittedForm, set_row_choices, submitted_form
 from phrasebox.metrics.table import METRICS
 from phrasebox.registry import UnknownName
@@ -149,7 +151,7 @@ def _again(row: Report) -> str:
     """Return the query string that fills the form with this report's request."""
     settings = row.inputs["settings"]
     values = {
-        "qrels": row.qrels.name,
+        "qrels": row.qrels.name if row.qrels is not None else "",
         "name": row.name,
         "replace": "true",
         "runs": [run["run"] for run in row.inputs["runs"]],
@@ -165,39 +167,59 @@ def _again(row: Report) -> str:
 def _choices(request: HttpRequest, submitted_form: SubmittedForm) -> dict[str, Any]:
     """Return the choices of the form: qrels, and what matches the chosen ones."""
     account, form = account_of(request), submitted_form.form
-    snapshot = QRELS.find(text_parameter(submitted_form.data, "qrels"), account, RUNNING)
+    data = submitted_form.data
+    snapshot = QRELS.find(text_parameter(data, "qrels"), account, RUNNING)
+    # The page that compares runs links here with this parameter.
+    chosen = text_parameters(data, "runs") or text_parameters(data, "run")
+    corpora = {corpus.name: corpus for corpus in visible.visible_corpora(request)}
+    first = visible.published_runs(request).filter(name__in=chosen[:1]).first()
+    corpus = corpora.get(text_parameter(data, "corpus"))
+    if isinstance(snapshot, QrelsSnapshot):
+        corpus = snapshot.corpus
+    elif first is not None:
+        corpus = first.corpus
+    elif corpus is None and len(corpora) == 1:
+        (corpus,) = corpora.values()
     frame = page_context(
         "reports",
         deeper=True,
         form=form,
-        known=QRELS.names(account, RUNNING),
+        corpora=list(corpora),
+        corpus=corpus,
         snapshot=snapshot,
         error=submitted_form.error,
     )
-    if not isinstance(snapshot, QrelsSnapshot):
+    if corpus is None:
         return frame
-    corpus = snapshot.corpus
-    form.initial["qrels"] = snapshot.versioned
-    # The page that compares runs links here with this parameter.
-    chosen = text_parameters(submitted_form.data, "runs") or text_parameters(submitted_form.data, "run")
+    newest = QrelsSnapshot.objects.filter(corpus=corpus, published=True).order_by("name", "-version")
+    titles = {row.versioned: str(row) for row in newest}
+    pairs = _("original pairs") if has_original_pairs(corpus) else None
+    set_choices(form, "qrels", titles, none=pairs)
+    if isinstance(snapshot, QrelsSnapshot):
+        form.initial["qrels"] = snapshot.versioned
+    elif pairs is None:
+        return frame | {"lacking": not titles}
     alike = Run.objects.filter(corpus=corpus, published=True).order_by("name")
     listed = list(alike.filter(archived_at=None)[: _MOST_RUNS + 1])
     there = {run.pk for run in listed[:_MOST_RUNS]}
     sets = JudgmentSet.objects.filter(corpus=corpus, published=True).order_by("name")
     set_row_choices(form, "batch", Batch.objects.filter(corpus=corpus).order_by("name"))
-    set_row_choices(form, "against", sets if snapshot.judgments is not None else ())
+    judged = isinstance(snapshot, QrelsSnapshot) and snapshot.judgments is not None
+    set_row_choices(form, "against", sets if judged else ())
     form.fields["split"].widget.attrs["list"] = "splits"
     set_row_choices(form, "tags", TagSet.objects.filter(corpus=corpus, published=True).order_by("name"))
     return frame | {
-        "snapshot_name": snapshot.versioned,
+        "ready": True,
+        "judged": judged,
+        "snapshot_name": snapshot.versioned if isinstance(snapshot, QrelsSnapshot) else "",
         # Chosen runs are listed, however many there are.
         "runs": [run for run in alike.filter(name__in=chosen) if run.pk not in there] + listed[:_MOST_RUNS],
         "more_runs": len(listed) > _MOST_RUNS,
         "chosen": chosen,
-        "baselines": text_parameters(submitted_form.data, "baseline"),
+        "baselines": text_parameters(data, "baseline"),
         "splits": [split for split in split_names(corpus) if split],
         "all_measures": ", ".join(METRICS.names("ranking")),
-        "details": any(text_parameter(submitted_form.data, name) for name in ("measures", "replace")),
+        "details": any(text_parameter(data, name) for name in ("measures", "replace")),
     }
 
 

@@ -1,8 +1,11 @@
 """The pages of runs: the list, filtered, sorted and paged by the address, and one run with its figures."""
 
+from typing import Any
+
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
@@ -11,6 +14,7 @@ from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm, query_request
+from evaluation.comparison.original_pairs import has_original_pairs
 from evaluation.comparison.subsets import BadSubset
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.figures import qrels_of_corpus, score_under_qrels
@@ -85,10 +89,11 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
     choice["runs"] = row.name
     figures, message, snapshot = None, "", None
     try:
-        snapshot = chosen_qrels(request, choices)
-        if snapshot is not None:
+        snapshot = chosen_qrels(request, row.corpus, choices)
+        if snapshot is not None or has_original_pairs(row.corpus):
+            qrels = {"qrels": snapshot.versioned} if snapshot is not None else {}
             score_request, _row = query_request(
-                operation_named("score_run"), account, request.GET, run=row.name
+                operation_named("score_run"), account, request.GET, run=row.name, **qrels
             )
             figures = result_to_dict(score_under_qrels(score_request, OperationContext(account)))
     except Invalid as error:
@@ -106,7 +111,7 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
             "runs",
             deeper=True,
             run=row,
-            form=figure_form(request, "score_run", with_chosen(choices, snapshot), snapshot),
+            form=figure_form(request, "score_run", row.corpus, with_chosen(choices, snapshot), snapshot),
             choices=choices,
             snapshot=snapshot,
             figures=figures,
@@ -119,20 +124,21 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
     )
 
 
-def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSnapshot | None:
-    """Return the qrels that an address names, by NAME or NAME:VERSION; else the newest, None if there are
-    none.
+def chosen_qrels(request: HttpRequest, corpus: Any, choices: list[QrelsSnapshot]) -> QrelsSnapshot | None:
+    """Return the qrels that an address names, by NAME or NAME:VERSION; None for the original pairs. A corpus
+    without such pairs has its newest qrels instead, None if there are none.
 
     Raises UnknownName.
     """
     if named := text_parameter(request.GET, "qrels"):
         return visible.visible_qrels(request, named)
-    return next(iter(choices), None)
+    return None if has_original_pairs(corpus) else next(iter(choices), None)
 
 
 def figure_form(
     request: HttpRequest,
     operation: str,
+    corpus: Any,
     choices: list[QrelsSnapshot],
     snapshot: QrelsSnapshot | None,
     *fields: str,
@@ -146,7 +152,8 @@ def figure_form(
         else str(snapshot_choice)
         for snapshot_choice in choices
     }
-    set_choices(form, "qrels", titles)
+    pairs = _("original pairs") if corpus is not None and has_original_pairs(corpus) else None
+    set_choices(form, "qrels", titles, none=pairs)
     suggest_splits(form, "split")
     if snapshot is not None:
         form.initial["qrels"] = snapshot.versioned

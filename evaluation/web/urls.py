@@ -5,7 +5,7 @@ from django.urls import path
 from evaluation.web import batch_builder, batches, comparing, qrels, qrels_forms, queries, reports, runs
 from evaluation.web.features import pages as features
 from evaluation.web.features import weak_collections
-from evaluation.web.systems import captions, localizations, tagging, training, upload
+from evaluation.web.systems import captions, evaluating, localizations, tagging, training, upload
 from evaluation.web.systems import pages as systems
 
 app_name = "evaluation"
@@ -16,6 +16,7 @@ urlpatterns = [
     path("localizations/<slug:name>/", localizations.localization_set_page, name="localizations"),
     path("tags/<slug:name>/", tagging.tag_set_page, name="tags"),
     path("train/", training.system_train, name="train"),
+    path("evaluate/", evaluating.evaluation_page, name="evaluate"),
     path("add-system/", upload.system_upload, name="bring"),
     path("features/", features.feature_list, name="features"),
     path("features/collections/", weak_collections.collection_list, name="weak_collections"),

@@ -65,6 +65,8 @@ def cross_validate(
     }
     if nouns := wordnet_digest(recipe, aids):
         provenance["wordnet"] = nouns
+    if recipe.reads == "names" and aids.caption_vectors is not None:
+        provenance["caption_vectors"] = aids.caption_vectors.digest
     for fold, test in enumerate(folds):
         next_one, called = (fold + 1) % number, f"{recipe.name}, fold {fold + 1} of {number}"
         selects = recipe.chooses

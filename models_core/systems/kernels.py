@@ -77,6 +77,11 @@ class CaptionVectorTable:
     def _places(self) -> dict[str, int]:
         return {name: index for index, name in enumerate(self.names)}
 
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of names and vectors."""
+        return digest_of_parts(list(self.names), np.asarray(self.vectors))
+
     def of(self, names: Sequence[str]) -> NDArray[np.floating]:
         """Return the vectors of these captions, shape (captions, numbers), in single or double precision.
 

@@ -1,7 +1,8 @@
 """The protocols of the papers, by name: which captions are used, and which are a query's originals.
 
 - "one caption" (Hodosh et al. 2013): one caption of each image is in the pool, the one numbered
-  `number` in its order; their published judgments are about number 2.
+  `number` in its order; their published judgments are about number 2. Where no image has more than one
+  caption, it is that one.
 - "first caption" (Gong et al. 2014): each image's first caption.
 - "any of five" (Karpathy and Fei-Fei 2015; Plummer et al. 2015): all captions; an image has found
   its caption when any of its own is in the top k, a caption has one image.
@@ -58,11 +59,13 @@ PROTOCOLS = {
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The used images and captions, as indices, and each caption's position among these images."""
+    """The used images and captions, as indices, and each caption's position among these images. `number` is
+    that of each image's caption, None where all are used."""
 
     images: _Indices
     captions: _Indices
     owner: _Indices
+    number: int | None = None
 
     def annotation(self) -> Judged:
         """Return judgments for images as queries and captions as items: each image's originals."""
@@ -105,8 +108,12 @@ def select(
     count, caption_number = len(called), chosen_protocol.number
     chosen = np.arange(len(owner))
     if caption_number is not None:
-        caption_number = caption_number if number is None else number
-        chosen = chosen[_numbers(owner) == caption_number]
+        numbers = _numbers(owner)
+        if number is not None:
+            caption_number = number
+        elif not numbers.any():  # no image has a second caption
+            caption_number = 0
+        chosen = chosen[numbers == caption_number]
     elif number is not None:
         raise ValueError(
             f"protocol {chosen_protocol.name!r} uses all captions; leave out the number {number}"
@@ -117,7 +124,7 @@ def select(
         raise ValueError(
             f"image {called[without[0]]} has no caption{which}; {len(without)} of {count} images lack one"
         )
-    return Selection(np.arange(count), chosen, owner[chosen])
+    return Selection(np.arange(count), chosen, owner[chosen], caption_number)
 
 
 def folds(selection: Selection, number: int = 5) -> Iterator[Selection]:

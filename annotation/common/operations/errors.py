@@ -52,6 +52,7 @@ WORDING: Mapping[str, str | Promise] = {
     "only_with": _("This is only possible together with %(other)s."),
     "not_with": _("This cannot be combined with %(other)s."),
     "recipe_needs": _("Recipe %(recipe)s needs this."),
+    "recipe_chooses": _("Recipe %(recipe)s always chooses settings on held-out images."),
     "recipe_ignores": _("Recipe %(recipe)s does not use this."),
     "no_parses": _("Recipe %(recipe)s learns from parses, and corpus %(corpus)s has none."),
     "has_parses": _("Corpus %(corpus)s has parses already: choose this to have others in their place."),

@@ -4,11 +4,11 @@ import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, NamedTuple, Self, TypeVar, get_type_hints
 
 from django.apps import apps
 from django.db.models import QuerySet
@@ -35,9 +35,9 @@ _LISTED = 20
 class OperationContext:
     """The caller of an operation (None: a command), and its progress callbacks.
 
-    `progress` is the job's, if a job runs it. `by_path`: files are given as paths, since the caller can read
-    them anyway. `picture`: returns the URL of an `Image.picture` for the caller. `out` is a command's output
-    path.
+    `progress` is the job's, if a job runs it; this context has its share from `start` to `end`. `by_path`:
+    files are given as paths, since the caller can read them anyway. `picture`: returns the URL of an
+    `Image.picture` for the caller. `out` is a command's output path.
     """
 
     actor: Any = None
@@ -46,9 +46,18 @@ class OperationContext:
     picture: Callable[[str], str | None] = lambda name: None
     out: Path | None = None
     listener: Callable[[str, float], object] = lambda phase, share: None
+    start: float = 0.0
+    end: float = 1.0
+
+    def part(self, start: float, end: float) -> Self:
+        """Return the context of another operation that is a part of this one: from `start` to `end` of its
+        work."""
+        length = self.end - self.start
+        return replace(self, start=self.start + length * start, end=self.start + length * end)
 
     def report_progress(self, phase: str, share: float) -> None:
         """Report the current phase, and the share of the whole that is done; it never decreases."""
+        share = self.start + (self.end - self.start) * share
         self.listener(phase, share)
         if self.progress is not None:
             self.progress.advance(max(self.progress.share, share), phase=phase)
@@ -115,7 +124,8 @@ class NewFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """A permission: one of `roles` is required for the object that the field `on` names; without an object,
+    """A permission: one of `roles` is required for the object that the field `on` names (the first one of a
+    list; each of the others is looked up among those that the account may use); without an object,
     for any one, with `corpora` for at least one corpus, with `server` for the whole server. Without roles
     every signed-in account is allowed."""
 
@@ -266,15 +276,18 @@ class Operation:
         roles, on = self.permission.roles, self.permission.on
         if account is not None and not self.permission.allows(account):
             raise Forbidden(*roles)
-        if not on or on not in data:
+        if not on or not data.get(on):
             return None
-        named = request_fields(self.request)[on].named
+        declared = request_fields(self.request)[on]
+        named = declared.named
         assert named is not None and named.kind is not None, f"{self.name}: {on} names nothing"
-        row = named.kind.find(data[on], account, roles)
-        if row is None and account is not None and named.kind.find(data[on], account, _BROWSING) is not None:
+        name = data[on][0] if declared.many else data[on]
+        row = named.kind.find(name, account, roles)
+        if row is None and account is not None and named.kind.find(name, account, _BROWSING) is not None:
             raise Forbidden(*roles)
         if row is None:
-            raise Invalid(_unknown_name(on, data[on], named.kind, account, roles))
+            path = f"{on}.0" if declared.many else on
+            raise Invalid(_unknown_name(path, name, named.kind, account, roles))
         return row
 
     def _unknown(self, request: Any, account: Any) -> Iterator[FieldError]:

@@ -254,10 +254,9 @@ def freeze_protocol(
         for caption, owner in zip(selection.captions.tolist(), selection.owner.tolist(), strict=True)
     ]
     queries = as_queries(image=chosen, caption=[captions[caption] for caption in selection.captions.tolist()])
-    protocol_number = chosen_protocol.number if number is None else number
     pool = [
         chosen_protocol.name,
-        f"number {protocol_number}" if protocol_number is not None else "",
+        f"number {selection.number}" if selection.number is not None else "",
         subset.called if subset else "",
     ]
     pool_text = ", ".join(part for part in pool if part)

@@ -26,12 +26,13 @@ from annotation.common.locks import locked_folder
 from annotation.common.operations import NewFile, OperationContext, invalid
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.corpora import row_named
+from evaluation.comparison.original_pairs import OriginalPairs
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.models import Batch, Report, ReportRun, Run
 from evaluation.reporting import document
 from evaluation.reporting.document import BatchNumbers
 from evaluation.reporting.layout import report_json, table_files
-from evaluation.selectors import snapshot_named
+from evaluation.selectors import run_named
 from evaluation.services.common import recover_folder, replace_folder
 from evaluation.services.reports.findings import FindingsProgress, compute_findings
 from evaluation.services.reports.request import (
@@ -76,7 +77,7 @@ def check_report(request: ReportRequest, context: OperationContext) -> ReportReq
         request.replace and REPORTS.find(request.name, context.actor, (RESEARCHER,)) is not None
     ):
         raise invalid("name", "taken", value=request.name)
-    check_images("split", request.split, snapshot_named(request.qrels).corpus, context, runs=True)
+    check_images("split", request.split, run_named(request.runs[0]).corpus, context, runs=True)
     # Counting a batch takes time, and is left to the job.
     report_rows(replace(request, batch=None), by_path=context.by_path)
     return request
@@ -262,7 +263,7 @@ def _store_report(inquiry: ReportRows, digest: str, files: Mapping[str, str]) ->
             name=inquiry.request.name,
             defaults={
                 "corpus": inquiry.snapshot.corpus,
-                "qrels": inquiry.snapshot,
+                "qrels": None if isinstance(inquiry.snapshot, OriginalPairs) else inquiry.snapshot,
                 "batch": inquiry.batch_row,
                 "inputs": inquiry.inputs,
                 "digest": digest,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from annotation.common.operations import result_of
+from evaluation.comparison.original_pairs import AnyQrels
 from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.ranked_runs import Placed, RunPool, pool_of, rank_in_pools
 from evaluation.comparison.scoring import (
@@ -18,7 +19,7 @@ from evaluation.comparison.scoring import (
     score_placed,
     scored_queries,
 )
-from evaluation.models import JudgmentSet, QrelsSnapshot, Run
+from evaluation.models import JudgmentSet, Run
 from evaluation.report_data.directions import (
     DirectionHead,
     DirectionTable,
@@ -154,7 +155,7 @@ def _direction(rows: ReportRows, direction: str, steps: _Steps) -> DirectionTabl
     )
 
 
-def _measures(pool: RunPool, snapshot: QrelsSnapshot, named: Sequence[str]) -> Sequence[str]:
+def _measures(pool: RunPool, snapshot: AnyQrels, named: Sequence[str]) -> Sequence[str]:
     """Return the requested measures, or those that the qrels support."""
     if named:
         return named
@@ -200,7 +201,7 @@ def _judging(rows: ReportRows) -> tuple[JudgingSummary | None, str]:
     if snapshot.source:
         return None, f"Relevance was imported from {snapshot.source}; its judges are not known here."
     if snapshot.judgments is None:
-        return None, f"There are no judgments: qrels of a protocol ({snapshot.pool}) contain only originals."
+        return None, f"There are no judgments: the qrels ({snapshot.pool}) contain only originals."
     names = names_of(snapshot.corpus.name)
 
     def read(judgments: JudgmentSet) -> list[JudgedPair]:

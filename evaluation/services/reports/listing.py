@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, Named, NewFile, OperationContext
+from evaluation.comparison.original_pairs import ORIGINAL_PAIRS
 from evaluation.models import Report
 from evaluation.services.reports.building import packed_report, report_named
 from evaluation.services.stored_kinds import REPORTS, ArchivableRequest
@@ -19,12 +20,13 @@ class ReportsRequest(ArchivableRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportSummary:
-    """A report that was built, of a version of qrels. `archived`: lists leave it out."""
+    """A report that was built, of a version of qrels, or of the original pairs without one. `archived`: lists
+    leave it out."""
 
     name: str
     corpus: str
     qrels: str
-    version: int
+    version: int | None
     batch: str | None
     runs: tuple[str, ...]
     digest: str
@@ -52,8 +54,8 @@ def report_summary(row: Report) -> ReportSummary:
     return ReportSummary(
         name=row.name,
         corpus=row.corpus.name,
-        qrels=row.qrels.name,
-        version=row.qrels.version,
+        qrels=row.qrels.name if row.qrels is not None else ORIGINAL_PAIRS,
+        version=row.qrels.version if row.qrels is not None else None,
         batch=row.batch.name if row.batch is not None else None,
         runs=tuple(run["run"] for run in row.inputs.get("runs", [])),
         digest=row.digest,

@@ -18,6 +18,7 @@ from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import withdrawn_judges
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
+from evaluation.comparison.original_pairs import AnyQrels, original_pairs
 from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, ReportRun, Run, TagSet
 from evaluation.reporting.document import REPORT_DEFINITION, BatchNumbers
@@ -25,6 +26,7 @@ from evaluation.selectors import judgment_set, run_named, snapshot_named
 from evaluation.services.batches.collecting import batch_named, staying_out
 from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.state import batch_state
+from evaluation.services.runs.figures import chosen_relevance
 from evaluation.services.stored_kinds import BATCHES, JUDGMENT_SETS, QRELS, STORED_RUNS, TAG_SETS
 from evaluation.services.tagging.sets import tag_set_named
 from phrasebox.agreement.estimates import MOST_RESAMPLES
@@ -49,7 +51,10 @@ class ReportRequest:
     directions are combined. An existing report from the same inputs is unchanged."""
 
     name: Annotated[str, Named(), Help(_("Name"))]
-    qrels: Annotated[str, Named(QRELS), Help(_("Qrels"), _("NAME, the newest version, or NAME:VERSION"))]
+    qrels: Annotated[
+        Annotated[str, Named(QRELS)] | None,
+        Help(_("Qrels"), _("NAME, the newest version, or NAME:VERSION; by default the original pairs")),
+    ] = None
     runs: Annotated[
         Sequence[Annotated[str, Named(STORED_RUNS)]],
         Field(min_length=1, max_length=200),
@@ -117,7 +122,7 @@ class ReportRows:
     """The requested rows: runs and baselines by direction, those with image queries first."""
 
     request: ReportRequest
-    snapshot: QrelsSnapshot
+    snapshot: AnyQrels
     runs: Mapping[str, Sequence[Run]]
     baselines: Mapping[str, Run]
     batch: BatchNumbers | None
@@ -138,12 +143,12 @@ def report_rows(request: ReportRequest, *, by_path: bool = False) -> ReportRows:
 
     Raises UnknownName, UnknownMeasure, BatchError, InputError, PhraseboxError, FormatError, else ReportError.
     """
-    snapshot = snapshot_named(request.qrels)
+    runs = [run_named(name) for name in request.runs]
     try:
-        subset = subset_named(snapshot.corpus.name, request.split, files=by_path)
+        subset = subset_named(runs[0].corpus.name, request.split, files=by_path)
     except BadSubset as error:
         raise ReportError(str(error)) from error
-    runs = [run_named(name) for name in request.runs]
+    snapshot = chosen_relevance(request.qrels, runs, subset)
     for run in runs:
         if run.corpus_id != snapshot.corpus_id:
             raise PhraseboxError(
@@ -198,7 +203,7 @@ class ReportSources(NamedTuple):
 
 def report_sources(rows: Sequence[Report]) -> ReportSources:
     """Return the sources of these reports, with two queries for any number."""
-    names = {row.qrels.name for row in rows}
+    names = {row.qrels.name for row in rows if row.qrels is not None}
     versions = QrelsSnapshot.objects.filter(published=True, name__in=names).select_related(
         "corpus", "judgments"
     )
@@ -218,11 +223,10 @@ def inputs_now(
     `numbers` returns those of a batch. Raises as `report_rows` does, where something was removed.
     """
     settings = row.inputs["settings"]
-    snapshot = sources.qrels.get(row.qrels.name) or snapshot_named(row.qrels.name)
     runs = sources.runs[row.pk]
     request = ReportRequest(
         name=row.name,
-        qrels=row.qrels.name,
+        qrels=row.qrels.name if row.qrels is not None else None,
         runs=[run.name for run in runs],
         batch=row.batch.name if row.batch is not None else None,
         **{name: settings[name] for name in ("measures", "against", "seed", "rounds", "resamples", "level")},
@@ -231,7 +235,7 @@ def inputs_now(
     # A report uses the images that a file named when it was built, whatever the file contains now.
     split, images = settings.get("split", ""), settings.get("images", "")
     try:
-        subset = subset_named(snapshot.corpus.name, split, files=False) if split else None
+        subset = subset_named(row.corpus.name, split, files=False) if split else None
     except BadSubset as error:
         raise ReportError(str(error)) from error
     except UnknownName:
@@ -239,7 +243,12 @@ def inputs_now(
             raise
         subset = None
     else:
-        images = _digest_of_images(subset, snapshot.corpus)
+        images = _digest_of_images(subset, row.corpus)
+    snapshot: AnyQrels
+    if row.qrels is None:
+        snapshot = original_pairs(runs, subset)
+    else:
+        snapshot = sources.qrels.get(row.qrels.name) or snapshot_named(row.qrels.name)
     return _inputs(
         request,
         snapshot,
@@ -312,7 +321,7 @@ def digest_of_data(data: Mapping[str, Any]) -> str:
 
 def _inputs(
     request: ReportRequest,
-    snapshot: QrelsSnapshot,
+    snapshot: AnyQrels,
     runs: Mapping[str, Sequence[Run]],
     baselines: Mapping[str, Run],
     batch: BatchNumbers | None,

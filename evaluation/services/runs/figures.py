@@ -1,25 +1,39 @@
 """Figures of runs under qrels: of one, and of several against the first."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from django.core.cache import cache
+from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext, invalid, read_result
-from evaluation.comparison.comparisons import compare_runs, compare_single_run, per_query_rows, score_run
+from annotation.common.operations import (
+    Help,
+    Named,
+    NewFile,
+    OneOf,
+    OperationContext,
+    StoredKind,
+    invalid,
+    read_result,
+)
+from evaluation.comparison.comparisons import compare_runs, per_query_rows, score_run
 from evaluation.comparison.conventions import MEAN_RANKS, convention_choices
 from evaluation.comparison.missing import REFUSE, missing_choices
+from evaluation.comparison.original_pairs import AnyQrels, original_pairs
 from evaluation.comparison.query_sets import ASKS
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.models import QrelsSnapshot, Run, System
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.services.request_fields import check_images
+from evaluation.services.request_fields import IntervalRequest, check_images
+from evaluation.services.runs.listing import direction_choices
 from evaluation.services.stored_kinds import QRELS, STORED_RUNS
+from evaluation.services.systems.registry import SYSTEMS, system_row
+from phrasebox.errors import PhraseboxError
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
 
@@ -33,9 +47,18 @@ def _value_formats() -> dict[str, Any]:
     return {ending.removeprefix("."): None for ending in WRITERS}
 
 
+class _RunsOrSystems(StoredKind):
+    """Runs, and systems by the names that no run has."""
+
+    def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
+        """Return the run of that name, else the system; None if there is neither."""
+        return super().find(name, account, roles) or SYSTEMS.find(name, account, roles)
+
+
+_RUNS_OR_SYSTEMS = _RunsOrSystems(_("run or system"), STORED_RUNS.rows)
 _Qrels = Annotated[
     Annotated[str, Named(QRELS)] | None,
-    Help(_("Qrels"), _("NAME (the newest version) or NAME:VERSION; by default the newest of the corpus")),
+    Help(_("Qrels"), _("NAME (the newest version) or NAME:VERSION; by default the original pairs")),
 ]
 _Measures = Annotated[
     tuple[Annotated[str, Field(max_length=60)], ...],
@@ -74,14 +97,19 @@ class ScoreRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRequest:
-    """Score runs of one direction under the same qrels, and test each against the first."""
+class CompareRequest(IntervalRequest):
+    """Score runs of one direction under the same qrels, and test each against the first. A system stands for
+    its newest run of the images, or else of all images."""
 
     runs: Annotated[
-        tuple[Annotated[str, Named(STORED_RUNS)], ...],
+        tuple[Annotated[str, Named(_RUNS_OR_SYSTEMS)], ...],
         Field(min_length=1, max_length=200),
-        Help(_("Runs"), _("The first is the one that others are tested against")),
+        Help(_("Runs or systems"), _("The first is the one that others are tested against")),
     ]
+    direction: Annotated[
+        Annotated[str, OneOf(direction_choices)] | None,
+        Help(_("Direction"), _("Of the runs that systems stand for; else that of the named runs")),
+    ] = None
     qrels: _Qrels = None
     measures: _Measures = ()
     split: _Split = None
@@ -91,7 +119,6 @@ class CompareRequest:
     rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS), Help(_("Permutations of the randomisation test"))] = (
         ROUNDS
     )
-    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of the test"))] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +155,7 @@ class MeasureFigure:
 
 @dataclass(frozen=True, slots=True)
 class RunScores:
-    """A run's figures under one version of qrels.
+    """A run's figures under one version of qrels, or under the original pairs, which have no version.
 
     `basis` describes what they are based on, `queries` is the number used of `total_queries`, `missing` the
     number that the run does not rank, `unranked` how these are treated, `convention` how tied items are
@@ -140,7 +167,7 @@ class RunScores:
     system: str
     direction: str
     qrels: str
-    version: int
+    version: int | None
     digest: str
     subset: str
     unranked: str
@@ -161,18 +188,19 @@ class RunScores:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Runs of one direction under the same qrels: `systems` has the figures of each run, `tests` those of
-    each later run against the first, the `baseline`, by `rounds` permutations; `apart` says which runs chose
-    from other items. Other fields are as in RunScores."""
+    """Runs of one direction under the same qrels: `systems` has the figures of each run, with intervals of
+    `level` from `resamples`, `tests` those of each later run against the first, the `baseline`, by `rounds`
+    permutations; `apart` says which runs chose from other items. Other fields are as in RunScores."""
 
     baseline: str
     direction: str
     qrels: str
-    version: int
+    version: int | None
     digest: str
     subset: str
     unranked: str
     convention: str
+    pool: str
     basis: dict[str, Any]
     queries: int
     total_queries: int
@@ -181,8 +209,10 @@ class RunComparison:
     apart: Any
     remarks: tuple[str, ...]
     provenance: dict[str, dict[str, Any]]
-    rounds: int = 0
-    seed: int = 0
+    rounds: int
+    seed: int
+    resamples: int
+    level: float
 
 
 def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunScores:
@@ -204,19 +234,56 @@ def compare_under_qrels(request: CompareRequest, context: OperationContext) -> R
     `score_under_qrels`."""
     if len(request.runs) > MOST_RUNS_COMPARED and not context.by_path:
         raise invalid("runs", "too_long", max_length=MOST_RUNS_COMPARED)
-    runs = [run_named(name) for name in dict.fromkeys(request.runs)]
+    runs = compared_runs(request.runs, request.direction, request.split or "")
     snapshot, subset = _conditions(request, runs, context)
     how = _how(request, subset)
 
     def make() -> dict[str, Any]:
-        if len(runs) == 1:
-            return compare_single_run(runs[0], snapshot, request.measures, **how)
-        return compare_runs(runs, snapshot, request.measures, **how, rounds=request.rounds, seed=request.seed)
+        return compare_runs(
+            runs,
+            snapshot,
+            request.measures,
+            **how,
+            rounds=request.rounds,
+            seed=request.seed,
+            resampling=request.resampling,
+        )
 
-    conditions = (request.missing, request.convention, str(request.rounds), str(request.seed))
+    conditions = (
+        request.missing,
+        request.convention,
+        str((request.rounds, request.resamples, request.level, request.seed)),
+    )
     more = (_images_key(subset), *conditions, *request.measures)
     report = make() if context.by_path else cached_for_runs("compared", runs, snapshot, make, *more)
     return read_result(RunComparison, report)
+
+
+def compared_runs(names: Iterable[str], direction: str | None = None, split: str = "") -> list[Run]:
+    """Return the runs of these names, each once, and those that systems stand for; raises UnknownName,
+    PhraseboxError for a system without such a run."""
+    stored = {run.name: run for run in Run.objects.filter(name__in=names, published=True)}
+    direction = direction or next((run.direction for run in stored.values()), Run.ANNOTATION)
+    runs = [stored.get(name) or _run_of_system(name, direction, split) for name in names]
+    return [run_named(name) for name in dict.fromkeys(run.name for run in runs)]
+
+
+def _run_of_system(name: str, direction: str, split: str) -> Run:
+    run = run_of_system(system_row(name), direction, split)
+    if run is None:
+        of = f" of {split!r} or of all images" if split else ""
+        raise PhraseboxError(
+            f"system {name!r} has no run{of} in the direction {direction}; rank with it first"
+        )
+    return run
+
+
+def run_of_system(system: System, direction: str, split: str = "") -> Run | None:
+    """Return the run that a system stands for in a direction: its newest, with `split` the newest of these
+    images, or else of all; None if there is none."""
+    runs = Run.objects.filter(made_by=system, direction=direction, published=True, archived_at=None)
+    of_split = runs.filter(split__in=["", split]).order_by("-split", "-pk") if split else runs.order_by("-pk")
+    return of_split.first()
 
 
 def query_values(request: ValuesRequest, context: OperationContext) -> NewFile:
@@ -241,7 +308,7 @@ def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
 
 
 def cached_for_runs(
-    what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Callable[[], Any], *more: str
+    what: str, runs: list[Run], snapshot: AnyQrels, make: Callable[[], Any], *more: str
 ) -> Any:
     """Return what `make` computes from runs and qrels, cached for an hour: it depends only on these, their
     digests, and the declarations of their systems.
@@ -259,22 +326,22 @@ def cached_for_runs(
     return result
 
 
+def chosen_relevance(name: str | None, runs: Sequence[Run], subset: Subset | None = None) -> AnyQrels:
+    """Return the named qrels, or the original pairs where none are named; raises UnknownName,
+    PhraseboxError."""
+    return original_pairs(runs, subset) if name is None else snapshot_named(name)
+
+
 def _conditions(
     request: ScoreRequest | CompareRequest | ValuesRequest, runs: Sequence[Run], context: OperationContext
-) -> tuple[QrelsSnapshot, Subset | None]:
+) -> tuple[AnyQrels, Subset | None]:
     """Return the qrels and the images for figures."""
     for name in request.measures:
         METRICS.find(name, family="ranking")
-    if request.qrels is not None:
-        snapshot = snapshot_named(request.qrels)
-    elif choices := qrels_of_corpus(*runs):
-        snapshot = choices[0]
-    else:
-        raise invalid("qrels", "missing")
     split, corpus = request.split or "", runs[0].corpus
     check_images("split", split, corpus, context, runs=True)
     subset = subset_named(corpus.name, split, seed=request.fold_seed, files=context.by_path)
-    return snapshot, subset
+    return chosen_relevance(request.qrels, runs, subset), subset
 
 
 def _how(request: ScoreRequest | CompareRequest | ValuesRequest, subset: Subset | None) -> dict[str, Any]:

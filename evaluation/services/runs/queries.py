@@ -9,13 +9,14 @@ from pydantic import Field
 
 from annotation.common.operations import Help, Named, OneOf, OperationContext, Pages, invalid
 from evaluation.comparison import inspection
-from evaluation.models import QrelsSnapshot, Run
-from evaluation.selectors import run_named, snapshot_named
-from evaluation.services.runs.figures import cached_for_runs, qrels_of_corpus
+from evaluation.comparison.original_pairs import AnyQrels, has_original_pairs
+from evaluation.models import Run
+from evaluation.selectors import run_named
+from evaluation.services.runs.figures import cached_for_runs, chosen_relevance
 from evaluation.services.stored_kinds import QRELS, STORED_RUNS
 
 IN_RUN, WORST_FIRST = "run", "worst"
-_UNDER = Help(_("Qrels"), _("NAME or NAME:VERSION; by default the newest of the corpus"))
+_UNDER = Help(_("Qrels"), _("NAME or NAME:VERSION; by default the original pairs"))
 
 
 def _orders() -> Mapping[str, Any]:
@@ -75,7 +76,7 @@ class InspectedQuery(RunQuery):
     items: tuple[RankedItem, ...]
 
 
-def values_under(run: Run, snapshot: QrelsSnapshot | None) -> dict[int, float | None]:
+def values_under(run: Run, snapshot: AnyQrels | None) -> dict[int, float | None]:
     """Return the value of each query; empty without qrels. Raises NotComparable."""
     if snapshot is None:
         return {}
@@ -130,9 +131,9 @@ def show_query(request: QueryRequest, context: OperationContext) -> InspectedQue
     )
 
 
-def _snapshot(run: Run, name: str | None) -> QrelsSnapshot | None:
-    """Return the requested qrels, else the newest; None if there are none."""
-    return snapshot_named(name) if name is not None else next(iter(qrels_of_corpus(run)), None)
+def _snapshot(run: Run, name: str | None) -> AnyQrels | None:
+    """Return the requested qrels, else the original pairs; None in a corpus without such pairs."""
+    return None if name is None and not has_original_pairs(run.corpus) else chosen_relevance(name, [run])
 
 
 def _query(asking: Any, values: Mapping[int, float | None]) -> RunQuery:

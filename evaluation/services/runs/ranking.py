@@ -1,6 +1,6 @@
 """Ranking a corpus's images and captions with a stored system; the results are runs."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,15 +9,18 @@ from pydantic import Field
 
 from annotation.common.operations import Help, Named, OneOf, OperationContext
 from annotation.selectors.corpora import CORPORA, corpus_named, split_names
+from evaluation.comparison.comparisons import score_run
+from evaluation.comparison.original_pairs import has_original_pairs, original_pairs
 from evaluation.comparison.provenance import identities_of, provenance_of, provenance_of_system
 from evaluation.comparison.subsets import FOLD, OF_RUN, subset_named
 from evaluation.formats.sent_files import best_ranked
 from evaluation.models import Run, System
-from evaluation.selectors import names_of
+from evaluation.selectors import names_of, run_named
 from evaluation.services.common import InputError, check_name, check_same_corpus
 from evaluation.services.phases import PhaseShares
 from evaluation.services.predicting import method_of
 from evaluation.services.request_fields import check_images
+from evaluation.services.runs.figures import cached_for_runs
 from evaluation.services.runs.files import RUN_DEPTH, RunMetadata, store_run
 from evaluation.services.runs.listing import RUN_DIRECTIONS
 from evaluation.services.systems import registry
@@ -45,7 +48,8 @@ class RankedRun:
     """One direction of a ranking: the run's name, the numbers of queries and of items.
 
     `unchanged`: it was stored already. `remarks` are about the embeddings used for ranking; `provenance` says
-    what the system has seen of the images.
+    what the system has seen of the images. `figures` are R@k and the median rank under the original pairs,
+    empty in a corpus without such pairs; `basis` describes their queries and their pool.
     """
 
     run: str
@@ -55,6 +59,8 @@ class RankedRun:
     unchanged: bool
     provenance: dict[str, Any]
     remarks: tuple[str, ...] = ()
+    figures: dict[str, float | None] = field(default_factory=dict)
+    basis: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +154,7 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
     if sources is None:
         stored_runs = _stored_runs(name, corpus, run_metadata)
         if stored_runs and not _by_file(row, corpus, request.split):
-            return RankedRuns(tuple(stored_runs))
+            return RankedRuns(tuple(map(_with_figures, stored_runs)))
     rank_request = RankRequest(row, corpus, request.split, request.protocol, sources, request.seed, phases)
     ranked, seen = [], None
     matrices = ORIGINS.get(row.origin).matrices
@@ -170,7 +176,18 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
         stored = store_run(run, best_ranked(matrix, request.depth, turned=direction == Run.SEARCH), corpus)
         ranked.append(RankedRun(run.name, direction, queries, items, stored.unchanged, seen, matrix.remarks))
         phases(f"ranking, {direction}", 1, 1)
-    return RankedRuns(tuple(ranked))
+    return RankedRuns(tuple(map(_with_figures, ranked)))
+
+
+def _with_figures(ranked: RankedRun) -> RankedRun:
+    """Add the figures under the original pairs, if the corpus has such pairs."""
+    run = run_named(ranked.run)
+    if not has_original_pairs(run.corpus):
+        return ranked
+    pairs = original_pairs([run])
+    scores = cached_for_runs("scored", [run], pairs, lambda: score_run(run, pairs))
+    values = {measure["measure"]: measure["value"] for measure in scores["measures"]}
+    return replace(ranked, figures=values, basis=scores["basis"])
 
 
 def _sources_in_words(sources: Sources | None) -> str:

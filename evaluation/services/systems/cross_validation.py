@@ -15,6 +15,7 @@ from evaluation.comparison.cross_validation import compare_systems, cross_valida
 from evaluation.services.common import phase_cache
 from evaluation.services.phases import PhaseShares
 from evaluation.services.request_fields import FigureReport
+from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.sources import (
     BackgroundField,
     CaptionFeaturesField,
@@ -39,13 +40,15 @@ from models_core.systems.dataset import prepare
 from models_core.systems.kernels import check_resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import recipe_of
-from models_core.systems.side_settings import PictureSettings
+from models_core.systems.side_settings import CaptionForm, PictureSettings
 from models_core.systems.table11 import TABLE_11
 from models_core.systems.training import check_needs
 from phrasebox.agreement.estimates import MOST_RESAMPLES
 from phrasebox.device import CPU, torch_on
 from phrasebox.figure_basis import FigureBasis
 
+#: The forms of captions that systems are cross-validated with: as text, or as given vectors by name.
+_READS: tuple[CaptionForm, ...] = ("lemmas", "names")
 #: The image kernel for a feature file; it replaces the kernel of recipes that use visual words.
 _LINEAR = PictureSettings("linear", 1)
 
@@ -159,22 +162,29 @@ def cross_validate_corpus(
     # Fail before anything is read, not after hours of work.
     for recipe in chosen:
         check_needs(recipe, ())
-        if recipe.reads != "lemmas":
+        if recipe.reads not in _READS:
             raise BadRecipe(
-                f"recipe {recipe.name!r} reads captions as {recipe.reads}, not as lemmas, and cannot be "
-                "cross-validated; train it on each fold instead"
+                f"recipe {recipe.name!r} reads captions as {recipe.reads}, not as {' or '.join(_READS)}, and "
+                "cannot be cross-validated; train it on each fold instead"
             )
     _check_sets(chosen, sources)
     dataset = examples_from(corpus, sources)
     store = phase_cache(progress)
+    # All recipes have the same images, so their folds are the same too.
+    for recipe in chosen:
+        dataset = as_read(dataset, recipe, sources, progress)
     aids = resources_of(corpus, sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
         check_resources(recipe, aids)
-    material = prepare(dataset.examples, cache=store, vectors=dataset.vectors, seed=seed)
+    materials = {
+        reads: prepare(dataset.examples, cache=store, vectors=dataset.vectors, seed=seed, reads=reads)
+        for reads in dict.fromkeys(recipe.reads for recipe in chosen)
+    }
+    material = materials[chosen[0].reads]
     systems = [
         cross_validate(
             recipe,
-            material,
+            materials[recipe.reads],
             aids,
             number=folds,
             seed=seed,

@@ -30,7 +30,7 @@ SET_KINDS: Mapping[str, FeatureKind] = {
 VECTOR_FILES = ServerFile("features", SUFFIXES)
 _ID_FILES = ServerFile("features", (".txt",))
 _LEMMA_FILES = ServerFile("lemmas", (".txt",))
-_BACKGROUND_FILES = ServerFile("background", (".txt",))
+BACKGROUND_FILES = ServerFile("background", (".txt",))
 _WORDNET = ServerFile("wordnet", ())
 _Label = Annotated[str, Field(max_length=200)]
 #: Request fields about features of a corpus's images and captions.
@@ -52,7 +52,7 @@ CaptionFeaturesField = Annotated[_Label, Help(_("Vectors of captions"), _("A fea
 WordsField = Annotated[_Label, Help(_("Word vectors"), _("A feature set that the training begins with"))]
 MentionsField = Annotated[LayerField, Help(_("Layer"), _("Its mentions are what is said of regions"))]
 BackgroundField = Annotated[
-    tuple[Annotated[str, _BACKGROUND_FILES], ...],
+    tuple[Annotated[str, BACKGROUND_FILES], ...],
     Help(_("Background texts"), _("One sentence on each line, in place of the BNC")),
 ]
 WordNetField = Annotated[
@@ -116,7 +116,7 @@ def training_sources(request: Any, context: OperationContext) -> Sources:
     by_path = context.by_path
     return Sources(
         background=tuple(
-            str(_BACKGROUND_FILES.path(name, by_path=by_path).resolve()) for name in request.background
+            str(BACKGROUND_FILES.path(name, by_path=by_path).resolve()) for name in request.background
         ),
         wordnet=_whole_path(_WORDNET, request.wordnet, context),
         words=request.words,
@@ -176,6 +176,18 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
         errors.append(FieldError("features", "not_with", {"other": "regions"}))
     if errors:
         raise Invalid(*errors)
+
+
+def given_sources(recipe: Recipe, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the named files and sets that a recipe uses: others may be for other recipes."""
+    needed, used = _needed_and_used(recipe)
+    used |= {"features", "feature_ids"} if recipe.image.of_vectors else set()
+    used |= {"background"} if recipe.text.of_background else set()
+    used |= {"weak"} if recipe.kind.needs else set()
+    used -= set() if recipe.image.of_vectors else {"features"}
+    if recipe.kind.grounding == "none" and "regions" in used and named.get("regions"):
+        used -= {"features", "feature_ids"} - needed
+    return {name: value for name, value in named.items() if name in used | {"lemmas", "wordnet"}}
 
 
 def _needed_and_used(recipe: Recipe) -> tuple[set[str], set[str]]:

@@ -69,8 +69,9 @@ class Trained:
 
     Of the `background_lines` of its background text, `background_excluded` were captions of the corpus. Of
     the mentions with boxes in the training images, `mentions` belong to a region of the set and are used for
-    training; `mentions_excluded` do not. Both are 0 for a system that uses no mentions. `selection` describes
-    settings that it chose, `remarks` the numbers that it was trained on.
+    training; `mentions_excluded` do not. Both are 0 for a system that uses no mentions. `keep_last`: nothing
+    was chosen, and its last model stays. `selection` describes settings that it chose, `remarks` the numbers
+    that it was trained on.
     """
 
     system: str
@@ -86,6 +87,7 @@ class Trained:
     background_excluded: int
     mentions: int = 0
     mentions_excluded: int = 0
+    keep_last: bool = False
     selection: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -155,6 +157,8 @@ def _train(
     dataset = as_read(seen, chosen, sources, progress)
     if fold:
         training, held = _by_fold(dataset, fold, seed)
+        if request.keep_last:
+            training, held = sorted(training + held), []
     else:
         training = dataset.chosen(train, seed=seed)
         held = dataset.chosen(held_out, seed=seed) if held_out else []
@@ -166,12 +170,13 @@ def _train(
         "corpus": corpus,
         "corpus_digest": dataset.digest,
         "recipe_digest": chosen.digest,
-        "training": fold and f"all but fold {fold} and the next" or train,
-        "held_out": fold and f"the fold after {fold}" or held_out,
+        "training": fold and f"all but fold {fold}{'' if request.keep_last else ' and the next'}" or train,
+        "held_out": (fold and not request.keep_last) and f"the fold after {fold}" or held_out,
         "images": digest_of_parts([[dataset.examples[n].name for n in side] for side in (training, held)]),
         "training_images": len(training),
         "held_out_images": len(held),
         "seed": seed,
+        **({"keep_last": True} if request.keep_last else {}),
         **_metadata_of(corpus, sources),
         **further.metadata,
         **({"parses": parses_of(corpus).digest} if chosen.reads == "edges" else {}),
@@ -216,6 +221,7 @@ def _train(
             background.lines,
             background.excluded,
             *mentions,
+            keep_last=request.keep_last,
             selection=tuple(stored["metadata"].get("selection", ())),
             remarks=tuple(stored["metadata"].get("remarks", ())),
         )

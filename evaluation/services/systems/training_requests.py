@@ -49,6 +49,27 @@ from phrasebox.device import CPU
 VALIDATION_SPLIT, NO_IMAGES = "val", "none"
 RECIPE_FILES = ServerFile("recipes", (".toml",), also=named_recipes)
 _Images = Annotated[str, Field(min_length=1, max_length=1000)]
+#: Request fields about the images of a training.
+TrainField = Annotated[_Images, Help(_("Training images"), _("A split, or a fold such as 1/5"))]
+HeldOutField = Annotated[
+    _Images | None,
+    Help(
+        _("Images to select settings on"),
+        _("A split, a fold, or none; else val where there is such a split"),
+    ),
+]
+KeepLastField = Annotated[
+    bool,
+    Help(
+        _("The last model stays"),
+        _("No images are held out and nothing is chosen: each setting with several values has its first"),
+    ),
+]
+WeakField = Annotated[
+    str,
+    Field(max_length=200),
+    Help(_("Weak collection"), _("NAME, or NAME/tags,title for texts of these kinds alone")),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +80,9 @@ class TrainingRequest:
     name: Annotated[str, Named(), Help(_("Name"), _("Its runs get the same name"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     recipe: Annotated[str, RECIPE_FILES, Help(_("Recipe"), _("A recipe that has a name, or a TOML file"))]
-    train: Annotated[_Images, Help(_("Training images"), _("A split, or a fold such as 1/5"))] = "train"
-    held_out: Annotated[
-        _Images | None,
-        Help(
-            _("Images to select settings on"),
-            _("A split, a fold, or none; else val where there is such a split"),
-        ),
-    ] = None
+    train: TrainField = "train"
+    held_out: HeldOutField = None
+    keep_last: KeepLastField = False
     fold: Annotated[
         str,
         Field(max_length=40),
@@ -81,11 +97,7 @@ class TrainingRequest:
     words: WordsField = ""
     text: CaptionFeaturesField = ""
     layer: MentionsField = ""
-    weak: Annotated[
-        str,
-        Field(max_length=200),
-        Help(_("Weak collection"), _("NAME, or NAME/tags,title for texts of these kinds alone")),
-    ] = ""
+    weak: WeakField = ""
     background: BackgroundField = ()
     lemmas: LemmasField = None
     wordnet: WordNetField = None
@@ -97,9 +109,11 @@ class TrainingRequest:
     device: DeviceField = CPU
 
     def problems(self) -> Iterator[FieldError]:
-        """Errors: an invalid fold."""
+        """Errors: an invalid fold, and held-out images that nothing is chosen on."""
         if self.fold and not FOLD.fullmatch(self.fold):
             yield FieldError("fold", "fold")
+        if self.keep_last and self.held_out not in (None, NO_IMAGES):
+            yield FieldError("held_out", "not_with", {"other": "keep_last"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +155,31 @@ def checked_training(request: TrainingRequest, context: OperationContext) -> Che
 def _recipe(request: TrainingRequest, context: OperationContext) -> Recipe:
     named = recipe_source(request.recipe, context)
     try:
-        return changed_recipe(recipe_of(named), dict(_dotted("", request.changes)))
+        recipe = changed_recipe(recipe_of(named), dict(_dotted("", request.changes)))
     except BadRecipeSetting as error:
         raise invalid(f"changes.{error.setting}", "setting", message=str(error)) from error
+    if not request.keep_last:
+        return recipe
+    single = _without_choices(recipe)
+    if single.chooses:
+        raise invalid("keep_last", "recipe_chooses", recipe=recipe.name)
+    return single
+
+
+def _without_choices(recipe: Recipe) -> Recipe:
+    """Return a recipe that chooses nothing, if it can: settings with several values have their first, and the
+    last epoch stays."""
+    if not recipe.chooses:
+        return recipe
+    table = next(name for name, record in recipe.tables.items() if record is recipe.settings)
+    values = {rule.name: getattr(recipe.settings, rule.name) for rule in fields(recipe.settings)}
+    single = {
+        f"{table}.{name}": list(value[:1])
+        for name, value in values.items()
+        if isinstance(value, tuple) and len(value) > 1
+    }
+    epochs = {f"{table}.choose_epoch": False} if "choose_epoch" in values else {}
+    return changed_recipe(recipe, single | epochs)
 
 
 def recipe_source(recipe: str, context: OperationContext) -> str:
@@ -164,6 +200,8 @@ def _dotted(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _held_out(request: TrainingRequest, corpus: Any, recipe: Recipe) -> str:
     """Return the held-out images; "" for none, which is an error for a recipe that chooses settings on
     them."""
+    if request.keep_last:
+        return ""
     if request.held_out is not None:
         held_out = "" if request.held_out == NO_IMAGES else request.held_out
     else:

@@ -19,6 +19,7 @@ from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import Run, System
 from evaluation.services.captions.writing import writes_captions
+from evaluation.services.evaluating import TEST_SPLIT
 from evaluation.services.localizations.predicting import localizes
 from evaluation.services.predicting import method_of, region_sets
 from evaluation.services.request_fields import layer_names
@@ -30,6 +31,7 @@ from evaluation.services.tagging.writing import OF_CORPUS, ways_to_rank_tags
 from evaluation.web import visible
 from evaluation.web.job_lines import job_lines, pages_of_results
 from evaluation.web.page_context import page_context, set_choices, suggest_splits
+from evaluation.web.systems.evaluating import comparison_leads
 from evaluation.web.systems.learning_curves import curve_plot, curves_of_trainings
 from models_core import storage
 
@@ -97,6 +99,7 @@ _SORTS = {
 }
 #: Kinds of jobs that make systems, or rank with them.
 _KINDS = (
+    "evaluate",
     "train_system",
     "rank",
     "extract_visual_words",
@@ -180,6 +183,8 @@ def system_page(request: HttpRequest, row: System) -> HttpResponse:
             decode=_decoding_form(request, row),
             curve=curve_plot(row.name),
             ranks=can_rank(row),
+            rank_on=_split_to_rank(row),
+            compare_with=_systems_to_compare(request, row),
             write=writing_form(request, row),
             captions=row.captionsets.filter(published=True).order_by("name"),
             tag=tagging_form(request, row),
@@ -193,6 +198,22 @@ def system_page(request: HttpRequest, row: System) -> HttpResponse:
             layers=row.corpus.layers.filter(published=True).order_by("name"),
         ),
     )
+
+
+def _split_to_rank(row: System) -> str:
+    """Return the split for testing, if the system has no runs of it yet; else ""."""
+    if TEST_SPLIT not in split_names(row.corpus):
+        return ""
+    return "" if row.runs.filter(published=True, split=TEST_SPLIT).exists() else TEST_SPLIT
+
+
+def _systems_to_compare(request: HttpRequest, row: System) -> list[str]:
+    """Return the names of other systems of the corpus that have runs, if this one has some."""
+    if not row.runs.filter(published=True).exists():
+        return []
+    others = visible.visible_systems(request).filter(corpus=row.corpus, runs__published=True)
+    names = others.exclude(pk=row.pk).order_by("name").values_list("name", flat=True)
+    return list(names.distinct()[:SYSTEMS_PER_PAGE])
 
 
 def _ranking_form(request: HttpRequest, row: System) -> RequestForm:
@@ -217,11 +238,13 @@ def _decoding_form(request: HttpRequest, row: System) -> RequestForm:
 
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
-    """Return the addresses for finished jobs: the system that was trained, or that ranked."""
+    """Return the addresses for finished jobs: the system that was trained, or the figures of what was
+    ranked."""
     system_names = {
         job.pk: str(job.arguments.get("name" if job.kind == "train_system" else "system", "")) for job in done
     }
-    return pages_of_results("evaluation:system", system_names, System.objects.all())
+    pages = pages_of_results("evaluation:system", system_names, System.objects.all())
+    return {**pages, **comparison_leads(done)}
 
 
 def _gone(row: System) -> bool:

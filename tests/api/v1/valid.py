@@ -639,6 +639,7 @@ VALID: dict[str, Make] = {
             "train": "train",
         }
     ),
+    "evaluate": with_body({"corpus": "quay", "recipes": [sorted(TABLE_11)[0]], "systems": ["spare"]}),
     "show_system": at(system="good"),
     "archive_system": with_body({"archived": True}, system="good"),
     "remove_system": _unused_system,

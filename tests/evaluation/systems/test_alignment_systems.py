@@ -169,7 +169,8 @@ def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
     (data_dir / "sources" / "recipes" / "small.toml").write_text(SMALL)
     ada = world.signed_in("ada", "researcher")
     text = ada.get("/evaluation/train/").content.decode()
-    assert f'<option value="{regions}">' in text and "needs regions or vectors of images" in text
+    assert f'<option value="{regions}">' in text and "lacks vectors of images" in text
+    assert "lacks regions or vectors" not in text
     page, ask = "/evaluation/train/", {"name": "mine", "recipe": "small.toml", "corpus": corpus}
     response = press(ada, page, "Train", **ask)
     assert "Recipe small needs this." in response.content.decode()

@@ -102,7 +102,7 @@ def test_what_lacks_and_what_it_cannot_do_is_said(corpus, whole, recipe, tmp_pat
 def test_the_page_says_that_it_needs_parses(corpus, whole):
     ada = world.signed_in("ada", "researcher")
     page = reverse("evaluation:train")
-    assert "needs parses of captions" in ada.get(page).content.decode()
+    assert "lacks parses of captions" in ada.get(page).content.decode()
     requested = {"name": "edges", "recipe": "DepTree", "corpus": corpus, "features": whole}
     response = ada.post(page, {**requested, "train": "train", "held_out": "val"})
     assert response.status_code == 400

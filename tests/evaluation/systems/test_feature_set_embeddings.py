@@ -17,6 +17,7 @@ from annotation.models import Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Run, System
 from evaluation.services.features.importing import FeatureImport, import_features
+from models_core.folds import make_folds
 from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
@@ -233,7 +234,7 @@ def test_a_job_and_the_pages_do_the_same(sets: tuple[str, str], data_dir: Path) 
     cache.clear()
     ada = world.signed_in("ada", "researcher")
     page = ada.get("/evaluation/train/").content.decode()
-    assert '<option value="Embeddings-dot">' in page and "needs vectors of captions" in page
+    assert '<option value="Embeddings-dot">' in page and "lacks vectors of captions" not in page
     provided = {"name": "clip", "recipe": "Embeddings", "features": sets[0]}
     response = press(ada, "/evaluation/train/", "Train", **provided)
     assert "Recipe Embeddings needs this." in words(response)
@@ -244,3 +245,20 @@ def test_a_job_and_the_pages_do_the_same(sets: tuple[str, str], data_dir: Path) 
     press(ada, "/evaluation/systems/clip/", "Rank", split="test")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     assert Run.objects.filter(name__startswith="clip-").count() == 2
+
+
+def test_given_embeddings_are_cross_validated_beside_recipes(sets: tuple[str, str]) -> None:
+    report = json.loads(
+        output_of(
+            *("cross_validate", "world", "--recipes", "Embeddings", "NN5-F1", "--folds", 3),
+            *("--features", "clip-images", "--text", "clip-texts", "--resamples", 20, "--json"),
+        )
+    )["report"]
+    figures = {system["system"]: system["figures"]["search"]["R@1"]["value"] for system in report["systems"]}
+    # Every image is ranked among those of its fold, whichever the fold: given vectors are not trained.
+    hits = 0
+    for fold in make_folds(IMAGES, 3, seed=0):
+        scores = scores_by_hand("cosine", fold.tolist())
+        hits += int((scores.argmax(axis=0) == np.arange(len(fold))).sum())
+    assert figures["Embeddings"] == pytest.approx(hits / IMAGES)
+    assert report["images"] == IMAGES and set(figures) == {"Embeddings", "NN5-F1"}

@@ -16,9 +16,10 @@ from django.test import Client
 from annotation import jobs
 from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_records
-from annotation.models import AuditEntry, Job
+from annotation.models import AuditEntry, Corpus, Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.models import Report, Run
+from evaluation.models import QrelsSnapshot, Report, Run
+from evaluation.selectors import CANDIDATES
 from evaluation.services.judgments.freezing import freeze_protocol
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
@@ -77,11 +78,31 @@ def page(client: Client, address: str) -> str:
     return answer.content.decode()
 
 
-def test_without_qrels_and_without_reports_pages_say_what_is_missing(ada: Client) -> None:
+def test_without_a_corpus_and_without_reports_pages_say_what_is_missing(ada: Client) -> None:
     assert "There are no reports yet." in page(ada, "/evaluation/reports/")
-    form = page(ada, "/evaluation/new-report/")
+    assert "There is no corpus yet" in page(ada, "/evaluation/new-report/")
+
+
+def test_a_corpus_of_candidates_needs_qrels_for_a_report(ada: Client, world: list[str]) -> None:
+    QrelsSnapshot.objects.all().delete()
+    Corpus.objects.filter(name="small").update(format=CANDIDATES)
+    form = page(ada, "/evaluation/new-report/?corpus=small")
     assert "There are no qrels yet. A report needs qrels." in form
-    assert 'href="/evaluation/freeze/?corpus="' in form and 'href="/evaluation/import/?corpus="' in form
+    assert 'href="/evaluation/freeze/?corpus=small"' in form
+
+
+def test_a_report_without_qrels_is_of_the_original_pairs(ada: Client, world: list[str]) -> None:
+    form = page(ada, "/evaluation/new-report/")
+    assert form.count('name="runs"') == 4 and ">original pairs</option>" in form
+    building.build_report(
+        ReportRequest(name="spring", runs=world, rounds=50, resamples=20), OperationContext()
+    )
+    row = building.report_named("spring")
+    assert row.qrels is None and not building.outdated(row)
+    assert "with its original pairs" in page(ada, "/evaluation/reports/spring/")
+    assert "<td>original pairs</td>" in page(ada, "/evaluation/reports/")
+    document = building.read_report_file(row, building.HTML).decode()
+    assert "Corpus small, original pairs." in document
 
 
 def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world: list[str]) -> None:

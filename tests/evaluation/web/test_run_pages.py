@@ -11,16 +11,18 @@ import pytest
 from pyarrow import parquet
 
 from annotation.common.operations import OperationContext
+from annotation.models import Corpus
 from evaluation.comparison.comparisons import compare_runs, per_query_rows, score_run
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.selectors import names_of, run_named, snapshot_named
+from evaluation.selectors import CANDIDATES, names_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs import figures as run_figures
 from evaluation.services.runs.files import RunImport, import_run
 from evaluation.web import comparing, queries, runs
+from phrasebox.agreement.summary import Resampling
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.web import little
 from tests.web.staff import words
@@ -67,7 +69,7 @@ def test_equal_values_are_paged_without_loss(ada, monkeypatch):
 
 
 def test_a_run_s_figures_are_those_of_the_command(ada):
-    page = ada.get("/evaluation/runs/good-annotation/")
+    page = ada.get("/evaluation/runs/good-annotation/?qrels=crowd")
     report = score_run(run_named("good-annotation"), snapshot_named("crowd"))
     assert page.context["figures"] == report
     assert "Pool: qrels crowd version 1 " in words(page) and "R@1 1.000 " in words(page)
@@ -118,18 +120,19 @@ def test_figures_on_the_images_of_a_run_are_of_those_that_it_has_now(ada, tmp_pa
 @pytest.mark.parametrize("missing", ["leave-out", "worst"])
 def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(ada, tmp_path, missing):
     row = run_of(tmp_path, "part", ["a.jpg"])
-    page = ada.get(f"/evaluation/runs/part/?split=test&missing={missing}")
+    page = ada.get(f"/evaluation/runs/part/?qrels=crowd&split=test&missing={missing}")
     report = score_run(row, snapshot_named("crowd"), subset=subset_named("small", "test"), missing=missing)
     assert page.context["figures"] == report and report["missing"] == 1
     how = "They are left out." if missing == "leave-out" else "They count as the worst result."
     text = words(page)
     assert f"part does not rank 1 of 2 queries. {how}" in text and "Split test." in text
     german = ada.get(
-        f"/evaluation/runs/part/?split=test&missing={missing}", headers={"Accept-Language": "de"}
+        f"/evaluation/runs/part/?qrels=crowd&split=test&missing={missing}", headers={"Accept-Language": "de"}
     )
     assert "Teil test." in words(german)
-    assert ada.get(f"/evaluation/runs/part/?missing={missing}").context["figures"]["total_queries"] == 3
-    page = ada.get("/evaluation/runs/part/")
+    page = ada.get(f"/evaluation/runs/part/?qrels=crowd&missing={missing}")
+    assert page.context["figures"]["total_queries"] == 3
+    page = ada.get("/evaluation/runs/part/?qrels=crowd")
     assert "2 of 3 queries" in page.context["error"] and page.context["figures"] is None
 
 
@@ -172,8 +175,9 @@ def test_figures_that_cannot_be_are_said_in_one_line(ada, requested, says):
 
 def test_each_query_s_values_are_files(ada):
     rows = list(per_query_rows([run_named("good-search")], snapshot_named("crowd")))
-    address = "/operations/export_values/file?runs=good-search&format="
-    assert f"{address}csv" in ada.get("/evaluation/runs/good-search/").content.decode().replace("&amp;", "&")
+    address = "/operations/export_values/file?qrels=crowd&runs=good-search&format="
+    page = ada.get("/evaluation/runs/good-search/?qrels=crowd")
+    assert f"{address}csv" in page.content.decode().replace("&amp;", "&")
     answer = ada.get(f"{address}csv")
     assert answer["Content-Disposition"] == 'attachment; filename="good-search-queries.csv"'
     table = list(csv.DictReader(StringIO(b"".join(answer).decode())))
@@ -185,7 +189,7 @@ def test_each_query_s_values_are_files(ada):
 
 
 def test_each_query_s_values_of_compared_runs_are_files_a_direction(ada):
-    requested = "run=good-search&run=bad-search&run=good-annotation&measures=R@1&split=test"
+    requested = "run=good-search&run=bad-search&run=good-annotation&measures=R@1&split=test&qrels=crowd"
     side = ada.get(f"/evaluation/compare/?{requested}").context["sides"][1]
     answer = ada.get(f"/operations/export_values/file?{side.choice}&format=json")
     pair = [run_named("good-search"), run_named("bad-search")]
@@ -198,15 +202,31 @@ def test_each_query_s_values_of_compared_runs_are_files_a_direction(ada):
 def test_runs_without_a_common_query_are_not_compared(ada, tmp_path):
     for name, images in (("one", ["a.jpg"]), ("other", ["b.jpg"])):
         run_of(tmp_path, name, images)
-    page = ada.get("/evaluation/compare/?run=one&run=other&missing=leave-out")
+    page = ada.get("/evaluation/compare/?run=one&run=other&qrels=crowd&missing=leave-out")
     assert "run 'other' ranks no query of qrels 'crowd version 1'" in page.context["error"]
     assert not page.context["sides"]
-    whole = ada.get("/evaluation/compare/?run=one&run=other&missing=worst")
+    whole = ada.get("/evaluation/compare/?run=one&run=other&qrels=crowd&missing=worst")
     assert whole.context["sides"][0].report["queries"] == 3
 
 
-def test_without_qrels_pages_lead_to_where_they_are_made(ada):
+def test_without_qrels_in_the_address_figures_are_of_the_original_pairs(ada):
+    page = ada.get("/evaluation/runs/good-annotation/")
+    report = page.context["figures"]
+    assert (report["qrels"], report["version"], report["queries"]) == ("original pairs", None, 3)
+    assert [m["measure"] for m in report["measures"]] == ["R@1", "R@5", "R@10", "median rank"]
+    text = words(page)
+    assert "Pool: at least 3 captions of corpus small" in text or "Pool: 3 captions of corpus small" in text
+    assert "Protocol: original pairs" in text and '<option value="" selected>' in page.content.decode()
+    page = ada.get("/evaluation/compare/?run=good-search&run=bad-search")
+    (side,) = page.context["sides"]
+    first = side.report["systems"][0]
+    assert first["figures"]["R@1"] == 1 and first["intervals"]["R@1"] == [pytest.approx(0.438, abs=1e-3), 1]
+    assert "1.000 0.438 to 1.000" in words(page)
+
+
+def test_a_corpus_of_candidates_without_qrels_leads_to_where_they_are_made(ada):
     QrelsSnapshot.objects.all().delete()
+    Corpus.objects.filter(name="small").update(format=CANDIDATES)
     for address in ("/evaluation/runs/good-search/", "/evaluation/compare/?run=good-search"):
         page = ada.get(address)
         assert "This corpus has no qrels yet." in words(page) and "manage.py" not in words(page)
@@ -261,7 +281,8 @@ def test_both_directions_are_compared_against_the_chosen_system(ada):
         ("search", "good-search"),
     ]
     runs = [run_named("good-search"), run_named("bad-search")]
-    assert sides[1].report == compare_runs(runs, snapshot_named("crowd"), rounds=10_000)
+    again = compare_runs(runs, snapshot_named("crowd"), rounds=10_000, resampling=Resampling())
+    assert sides[1].report == again
     whole = ada.get(f"/evaluation/compare/?{text}baseline=good-search&qrels=crowd&rounds=100000")
     assert [side.report["rounds"] for side in whole.context["sides"]] == [100_000, 100_000]
     tested = sum(test["p"] is not None for test in sides[1].report["tests"])
@@ -271,7 +292,8 @@ def test_both_directions_are_compared_against_the_chosen_system(ada):
 def test_a_comparison_is_downloaded_in_three_shapes(ada):
     address = "/evaluation/compare/?run=good-search&run=bad-search&measures=R@1,median rank"
     table = list(csv.reader(StringIO(ada.get(f"{address}&as=csv").content.decode())))
-    assert table[0][:3] == ["run", "R@1", "median rank"] and table[1][:2] == ["good-search", "1.0"]
+    assert table[0][:5] == ["run", "R@1", "R@1 low", "R@1 high", "median rank"]
+    assert table[1][:2] == ["good-search", "1.0"]
     assert r"\begin{tabular}" in ada.get(f"{address}&as=latex").content.decode()
     (report,) = json.loads(ada.get(f"{address}&as=json").content)
     assert [system["run"] for system in report["systems"]] == ["good-search", "bad-search"]
@@ -305,7 +327,9 @@ def test_a_comparison_that_cannot_be_says_why(ada, requested, says):
 
 
 def test_a_query_shows_what_was_judged_of_each_item(ada):
-    page = ada.get(f"/evaluation/runs/good-annotation/queries/{key('a.jpg')}/?with=bad-annotation")
+    page = ada.get(
+        f"/evaluation/runs/good-annotation/queries/{key('a.jpg')}/?with=bad-annotation&qrels=crowd"
+    )
     (ours, first, _), (theirs, second, _) = page.context["tops"]
     assert (ours.name, theirs.name) == ("good-annotation", "bad-annotation")
     reported = {item.entry.name: item.judged for item in first}
@@ -319,10 +343,10 @@ def test_a_query_shows_what_was_judged_of_each_item(ada):
 
 
 def test_a_caption_that_asks_is_shown_as_text_and_what_nobody_judged_as_that(ada):
-    text = words(ada.get(f"/evaluation/runs/good-search/queries/{key('c.jpg#2')}/"))
+    text = words(ada.get(f"/evaluation/runs/good-search/queries/{key('c.jpg#2')}/?qrels=crowd"))
     assert "caption 2 of c" in text and "c.jpg original" in text
     assert "yes 2 of 3, relevant" in text
-    page = ada.get(f"/evaluation/runs/good-search/queries/{key('a.jpg#2')}/")
+    page = ada.get(f"/evaluation/runs/good-search/queries/{key('a.jpg#2')}/?qrels=crowd")
     assert "b.jpg unjudged" in words(page) and "c.jpg unjudged" in words(page)
 
 

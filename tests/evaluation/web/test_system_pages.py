@@ -16,7 +16,6 @@ from annotation.models import AuditEntry, Job
 from evaluation.models import Run, System
 from evaluation.services.declarations import ARRAYS_UPLOAD
 from evaluation.services.systems.folders import system_folder
-from models_core.systems.table11 import TABLE_11
 from tests.evaluation.web import little
 from tests.web.staff import forms, messages_on, press, words
 
@@ -243,7 +242,7 @@ def test_a_form_cannot_ask_for_what_its_page_does_not_offer(ada, change, says):
 
 
 @pytest.fixture
-def files(data_dir: Path) -> None:
+def files(data_dir: Path) -> Path:
     """A background text, vectors, and uploaded recipes: one of vectors, one that is not valid TOML."""
     for name, text in (
         ("background/news.txt", "A dog runs .\n"),
@@ -254,6 +253,7 @@ def files(data_dir: Path) -> None:
         file = data_dir / "sources" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
+    return data_dir / "sources"
 
 
 @pytest.mark.parametrize(
@@ -279,15 +279,30 @@ def test_files_that_a_recipe_needs_are_asked_for_before_the_training(ada, files,
     assert not Job.objects.exists()
 
 
-def test_recipes_say_which_files_they_need(ada, files):
-    page = words(ada.get("/evaluation/train/"))
-    assert (
-        "deep.toml – needs vectors of images; KCCA; text: bag-of-words of 5 captions; image: linear" in page
-    )
-    assert "torn.toml – cannot be read" in page
-    assert page.count("needs a background text") == sum(
-        "background" in r.text.similarities for r in TABLE_11.values()
-    )
+def test_recipes_that_can_be_trained_come_first_and_others_say_what_they_lack(ada, files):
+    page = ada.get("/evaluation/train/")
+    groups = dict(page.context["form"].fields["recipe"].widget.choices)
+    own = [title for _name, title in groups["Your recipes"]]
+    assert own == [
+        "deep.toml – KCCA; text: bag-of-words of 5 captions; image: linear",
+        "torn.toml – cannot be read",
+    ]
+    papers = list(groups)
+    assert papers.index("Gong et al. 2014") < papers.index("Hodosh et al. 2013"), "vectors, and no pictures"
+    titles = dict(groups["Hodosh et al. 2013"])
+    assert titles["BoW5"].startswith("BoW5 – lacks pictures; KCCA")
+    gong = [title for _name, title in groups["Gong et al. 2014"]]
+    lacking = [" – lacks " in title for title in gong]
+    assert lacking == sorted(lacking) and not lacking[0] and "lacks a weak collection" in " ".join(gong)
+    for file in ("background/news.txt", "features/deep.npz"):
+        (files / file).unlink()
+    groups = dict(ada.get("/evaluation/train/").context["form"].fields["recipe"].widget.choices)
+    assert dict(groups["Your recipes"])["deep.toml"].startswith("deep.toml – lacks vectors of images; KCCA")
+    titles = dict(groups["Hodosh et al. 2013"])
+    assert titles["TRI5-BNC"].startswith("TRI5-BNC – lacks pictures, a background text; KCCA")
+
+
+def test_a_recipe_of_files_on_the_server_is_trained_by_page(ada, files):
     ask = {"name": "own", "recipe": "deep.toml", "train": "test", "held_out": "dev", "features": "deep.npz"}
     press(ada, "/evaluation/train/", "Train", **ask)
     assert Job.objects.get().arguments["features"].endswith("deep.npz")
