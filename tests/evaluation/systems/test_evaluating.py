@@ -212,8 +212,12 @@ def twenty(db: None, data_dir: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("recipe", "changes"),
     [
-        ("Ridge", ()), pytest.param("BRNN", ("settings.rates=[0.0001]", "settings.epochs=100",
-        "text.least_count=1"), marks=pytest.mark.slow),
+        ("Ridge", ()),
+        pytest.param(
+            "BRNN",
+            ("settings.rates=[0.0001]", "settings.epochs=100", "text.least_count=1"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_twenty_pairs_can_be_learned_by_heart(twenty: Path, recipe: str, changes: tuple[str, ...]) -> None:

@@ -1,5 +1,4 @@
-"""An evaluation by page: its form, its job, the comparison it leads to; what the page of a system offers
-next."""
+"""An evaluation by page: its form, its job, the comparison it leads to; the buttons on a system's page."""
 
 from __future__ import annotations
 
@@ -68,16 +67,21 @@ def test_wrong_embeddings_are_said_beside_their_field(ada: Client) -> None:
     assert not Job.objects.exists() and not System.objects.exists()
 
 
-def test_a_new_system_is_ranked_on_the_test_split_and_compared_by_buttons(ada: Client, tmp_path: Path) ->
-None:
-    upload = {"act": "add_system", "name": "clip", "corpus": "small"} ada.post("/evaluation/add-system/",
-    {**upload, "file": little.embeddings()}) page = "/evaluation/systems/clip/" assert "Compare with" not in
-    words(ada.get(page)) press(ada, page, "Rank on test") assert jobs.run_queued_job(Job.objects.get().pk) ==
-    Job.DONE assert set(Run.objects.values_list("split", flat=True)) == {"test"} assert "Rank on test" not in
-    words(ada.get(page)) and "Compare with" not in words(ada.get(page)) little.runs(tmp_path, "good") assert
-    ada.get(page).context["compare_with"] == ["good"] both =
-    ada.get("/evaluation/compare/?system=clip&system=good&missing=leave-out") assert [run.name for run in
-    both.context["runs"]] == [
+def test_a_new_system_is_ranked_and_compared_by_buttons(ada: Client, tmp_path: Path) -> None:
+    upload = {"act": "add_system", "name": "clip", "corpus": "small"}
+    ada.post("/evaluation/add-system/", {**upload, "file": little.embeddings()})
+    page = "/evaluation/systems/clip/"
+    assert "Compare with" not in words(ada.get(page))
+    press(ada, page, "Rank on test")
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
+    assert set(Run.objects.values_list("split", flat=True)) == {"test"}
+    (line,) = ada.get("/evaluation/").context["jobs"]
+    assert "R@1" in words(ada.get(line.leads)) and "Protocol: original pairs" in words(ada.get(line.leads))
+    assert "Rank on test" not in words(ada.get(page)) and "Compare with" not in words(ada.get(page))
+    little.runs(tmp_path, "good")
+    assert ada.get(page).context["compare_with"] == ["good"]
+    both = ada.get("/evaluation/compare/?system=clip&system=good&missing=leave-out")
+    assert [run.name for run in both.context["runs"]] == [
         *("clip-annotation", "clip-search"),
         *("good-annotation", "good-search"),
     ]
