@@ -75,13 +75,8 @@ def evaluation_page(request: HttpRequest) -> HttpResponse:
 
 
 def comparison_leads(done: Sequence[Job]) -> dict[int, str]:
-<<<<<<< HEAD
-    """Return, for finished evaluations and rankings whose runs still exist, the address that compares them,
-    by the id of the job. One query."""
-=======
     """Return the address that compares the runs of finished evaluations and rankings, by the id of the job,
     where all runs still exist. One query."""
->>>>>>> evaluate
     runs = {job: made for job in done if (made := _runs_of(job))}
     named = {run for made in runs.values() for run in made}
     there = set(Run.objects.filter(name__in=named, published=True).values_list("name", flat=True))
