@@ -6,7 +6,7 @@ from annotation.common.operations import CommandLine, File, FormPage, Has, Rest,
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import register
 from evaluation.operations import set_texts as texts
-from evaluation.services.captions import judging, scoring, sets, writing
+from evaluation.services.captions import files, judging, scoring, sets, writing
 from evaluation.services.captions.figures import tables_of_captions
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import remove_stored
@@ -38,6 +38,22 @@ register(
     run=sets.download_caption_set,
     rest=Rest("GET", f"{_SETS.address}/coco", "caption-sets"),
     page=FormPage(),
+)
+register(
+    title=_("Import captions"),
+    permission=Has((RESEARCHER,), on="corpus", corpora=True),
+    run=files.import_captions,
+    rest=Rest(
+        "POST",
+        "caption-sets",
+        "caption-sets",
+        route="caption_sets",
+        own_transactions=True,
+        creates="caption-sets/{name}",
+        example={"name": "theirs", "corpus": "harbour", "split": "test"},
+    ),
+    command=CommandLine(positional=("name", "file"), text=texts.imported_captions_text),
+    page=FormPage("evaluation:bring"),
 )
 register(
     title=_("Write captions"),

@@ -23,10 +23,10 @@ from evaluation.services.captions.figures import (
 )
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import InputError
+from evaluation.services.imported_sets import by_image
 from phrasebox.balance import CAPTIONS, NOT_REQUESTED, OF_LEFT, UNKNOWN, WITHOUT_REFERENCE, current_tally
 from phrasebox.figure_basis import FigureBasis
-from phrasebox.formats.candidate_captions import Candidate, read_candidates
-from phrasebox.names import ANY
+from phrasebox.formats.candidate_captions import read_candidates
 from phrasebox.text_files import FormatError
 
 
@@ -53,28 +53,27 @@ class _Matched:
     not_scored: NotScored
 
 
-def candidates_of(file: Path, corpus: str) -> list[Candidate]:
-    """Return the captions of a file, or of the caption set of that name if there is no such file.
+def captions_by_image(file: Path, names: CorpusNames) -> tuple[dict[int, str], list[str]]:
+    """Return the caption of each image, by row id, of a file, or of the caption set of that name if there is
+    no such file; and the names of images that the corpus lacks.
 
     Raises FormatError, UnknownName for neither, and InputError for a set of another corpus or of regions.
     """
-    known = CaptionSet.objects.filter(name=str(file), published=True).select_related("corpus").first()
-    if file.exists() or known is None:
-        return read_candidates(file)
-    if known.corpus.name != corpus:
+    if file.exists() or not CaptionSet.objects.filter(name=str(file), published=True).exists():
+        of_image, unknown = by_image(read_candidates(file), names, file)
+        return {pk: candidate.caption for pk, candidate in of_image.items()}, unknown
+    known = caption_set_named(str(file))
+    if known.corpus.name != names.corpus:
         raise InputError(
-            f"caption set {known.name!r} is of corpus {known.corpus.name!r}, not of {corpus!r}; name that one"
+            f"caption set {known.name!r} is of corpus {known.corpus.name!r}, not of {names.corpus!r}; name "
+            "that one"
         )
     if known.regions:
         raise InputError(
             f"caption set {known.name!r} describes regions; name the layer or the campaign with what people "
             "say of regions"
         )
-    names = names_of(corpus).image_name
-    rows = known.captions.order_by("position").values_list("position", "image_id", "text")
-    return [
-        Candidate(names[image], text, f"caption {position + 1}") for position, image, text in rows.iterator()
-    ]
+    return dict(known.captions.values_list("image_id", "text")), []
 
 
 def score_caption_files(
@@ -110,10 +109,7 @@ def score_caption_files(
     names = names_of(corpus)
     inside = [pk for pk in names.image_name if subset is None or pk in subset.images]
     cases = [pk for pk in inside if references.get(pk)]
-    matched = {
-        label: _match(file, candidates_of(file, corpus), names, inside, cases, missing)
-        for label, file in labels.items()
-    }
+    matched = {label: _match(file, names, inside, cases, missing) for label, file in labels.items()}
     lacking = frozenset[int]().union(*(match.lacking for match in matched.values()))
     scored = [pk for pk in cases if missing != LEAVE_OUT or pk not in lacking]
     if not scored:
@@ -200,7 +196,6 @@ def caption_labels(files: Sequence[Path]) -> dict[str, Path]:
 
 def _match(
     file: Path,
-    candidates: Sequence[Candidate],
     names: CorpusNames,
     inside: Sequence[int],
     cases: Sequence[int],
@@ -212,32 +207,15 @@ def _match(
     Raises FormatError if two entries are of one image, a name is ambiguous, or no image is left, and
     MissingOutput.
     """
-    by_name: Mapping[tuple[str, ...], Mapping[str, int | None]] = {ANY: names.image}  # of a caption set
-    if file.exists():
-        by_name = {spaces: names.images_in(file, spaces) for spaces in {entry.spaces for entry in candidates}}
-    by_image: dict[int, Candidate] = {}
-    unknown = []
-    for candidate in candidates:
-        pk = by_name[candidate.spaces][candidate.image]
-        if pk is None:
-            unknown.append(candidate.image)
-        elif pk in by_image:
-            raise FormatError(
-                f"{candidate.position} and {by_image[pk].position} are of one image, "
-                f"{names.image_name[pk]!r}",
-                file=file,
-                expected="one caption for each image",
-            )
-        else:
-            by_image[pk] = candidate
+    of_image, unknown = captions_by_image(file, names)
     requested, scorable = frozenset(inside), frozenset(cases)
-    lacking = [pk for pk in cases if pk not in by_image]
+    lacking = [pk for pk in cases if pk not in of_image]
     lacking_names = tuple(names.image_name[pk] for pk in lacking)
     not_scored = NotScored(
         missing=lacking_names if missing == LEAVE_OUT else (),
         unknown=tuple(unknown),
-        outside=tuple(names.image_name[pk] for pk in by_image if pk not in requested),
-        bare=tuple(names.image_name[pk] for pk in inside if pk in by_image and pk not in scorable),
+        outside=tuple(names.image_name[pk] for pk in of_image if pk not in requested),
+        bare=tuple(names.image_name[pk] for pk in inside if pk in of_image and pk not in scorable),
     )
     if len(lacking) == len(cases):
         raise FormatError(
@@ -252,7 +230,7 @@ def _match(
         cases="images",
         output=f"caption in {file.name!r}",
     )
-    return _Matched({pk: entry.caption for pk, entry in by_image.items()}, frozenset(lacking), not_scored)
+    return _Matched(of_image, frozenset(lacking), not_scored)
 
 
 def not_scored_text(not_scored: NotScored) -> str:

@@ -76,8 +76,7 @@ def _tags(rows: ReportRows, steps: _Steps) -> list[ScoredTags]:
     )
     for tag_set in rows.tags:
         steps(f"scoring tags of {tag_set.name}", counts=False)
-        corpus = rows.snapshot.corpus.name
-        scored_tags.append(score_tag_set(corpus=corpus, name=tag_set.name, how=how, subset=rows.subset))
+        scored_tags.append(score_tag_set(tag_set, how=how, subset=rows.subset))
     return scored_tags
 
 

@@ -22,17 +22,28 @@ k 1.
 Source: structured listwise tagging, section 4.3.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import secrets
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import numpy as np
+from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, OneOf, OperationContext, result_of
-from annotation.selectors.corpora import split_names
+from annotation.common.operations import (
+    LEAVE_UNUSED,
+    FieldError,
+    Help,
+    Named,
+    OneOf,
+    OperationContext,
+    result_of,
+)
+from annotation.selectors.corpora import CORPORA, split_names
 from annotation.selectors.records import stream_records
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, Missing, check_missing
 from evaluation.comparison.provenance import with_provenance
@@ -40,9 +51,13 @@ from evaluation.comparison.subsets import Subset, subset_called, subset_named
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_same_corpus
+from evaluation.services.declarations import TrainedOn
+from evaluation.services.imported_sets import PREDICTIONS_UPLOAD
 from evaluation.services.phases import PhaseShares
+from evaluation.services.predicting import packed_images
 from evaluation.services.request_fields import EVERY_IMAGE, FigureRequest, check_images
 from evaluation.services.stored_kinds import TAG_SETS
+from evaluation.services.tagging.files import TagsImport, import_tags
 from evaluation.services.tagging.sets import tag_scores_of, tag_set_named
 from evaluation.services.tags.ranked import caption_tokens
 from evaluation.services.tags.reading import TagReader
@@ -50,6 +65,7 @@ from models_core.features.text.tags import DEFAULT_ALPHA, TagUnit, check_alpha, 
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.agreement.estimates import Bootstrap
 from phrasebox.agreement.summary import Resampling
+from phrasebox.balance import BalanceSheet
 from phrasebox.figure_basis import FigureBasis, basis_from_dict
 from phrasebox.figure_tables import Table
 from phrasebox.metrics.ranking import average_precision, precision
@@ -95,7 +111,16 @@ class TagScoringRequest(FigureRequest):
     """Tags are scored against the nouns of people's captions: precision among the image's own tags and
     distractors, with the gain over chance, MAP and MiAP."""
 
-    tag_set: Annotated[str, Named(TAG_SETS), Help(_("Tag set"))]
+    tag_set: Annotated[Annotated[str, Named(TAG_SETS)] | None, Help(_("Tag set"))] = None
+    file: Annotated[
+        Annotated[Path, PREDICTIONS_UPLOAD] | None,
+        Help(_("Or a file of tags"), _("As for an import; nothing of it is stored")),
+    ] = None
+    corpus: Annotated[
+        Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"), _("Whose images the file has tags of"))
+    ] = None
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
+    trained_on: TrainedOn = ""
     tags: Annotated[
         Annotated[TagUnit, OneOf(_units)] | None, Help(_("What a true tag is"), _("Else as in the training"))
     ] = None
@@ -112,6 +137,18 @@ class TagScoringRequest(FigureRequest):
         Help(_("Depths"), _("k of p@k")),
     ] = POOL_DEPTHS
 
+    def problems(self) -> Iterator[FieldError]:
+        """Errors: neither a set nor a file, or both; fields of a file without one."""
+        if self.file is None and self.tag_set is None:
+            yield FieldError("tag_set", "missing", {})
+        if self.file is not None and self.tag_set is not None:
+            yield FieldError("file", "not_with", {"other": "tag_set"})
+        if self.file is not None and self.corpus is None:
+            yield FieldError("corpus", "missing", {})
+        for name in ("corpus", "trained_on", "leave_unused"):
+            if self.file is None and getattr(self, name):
+                yield FieldError(name, "only_with", {"other": "file"})
+
     @property
     def how(self) -> TagScoring:
         """How the set is scored."""
@@ -120,39 +157,67 @@ class TagScoringRequest(FigureRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagScores:
-    """The figures of a tag set; the report says what they are based on. `stored`: its page shows them."""
+    """The figures of a tag set, or of a file; the report says what they are based on. `stored`: its page
+    shows them. `sheet`: what was read of a file."""
 
     tag_set: str
     stored: bool
     report: dict[str, Any]
+    sheet: BalanceSheet = BalanceSheet()
 
 
 def check_tag_scoring(request: TagScoringRequest, context: OperationContext) -> TagScoringRequest:
     """Raise Invalid if the images do not exist."""
-    row = tag_set_named(request.tag_set)
-    check_same_corpus(context, row)
-    check_images("split", request.split, row.corpus, context, runs=True, also=EVERY_IMAGE)
+    if request.tag_set is not None:
+        row = tag_set_named(request.tag_set)
+        check_same_corpus(context, row)
+        check_images("split", request.split, row.corpus, context, runs=True, also=EVERY_IMAGE)
     return request
 
 
 def score_tags(request: TagScoringRequest, context: OperationContext) -> TagScores:
-    """Score the set, and store its figures with it; raises as `score_tag_set` and `store_figures`."""
+    """Score the set, and store its figures with it; or score a file, of which nothing is stored.
+
+    Raises as `score_tag_set`, `store_figures` and `import_tags` do.
+    """
     check_tag_scoring(request, context)
-    row = tag_set_named(request.tag_set)
-    corpus, images = row.corpus.name, request.images
-    subset = subset_named(corpus, images, seed=request.fold_seed) if images else None
-    if images == "":
-        subset = Subset("all images", frozenset(row.corpus.images.values_list("pk", flat=True)))
-    report = score_tag_set(
-        corpus=corpus,
-        name=row.name,
-        how=request.how,
-        subset=subset,
-        progress=PhaseShares(context.report_progress),
-    )
+    if request.file is not None:
+        return _score_file(request, context)
+    row = tag_set_named(request.tag_set or "")
+    report = _report(request, context, row, row.name)
     if request.store:
         store_figures(row.name, report)
     return TagScores(tag_set=row.name, stored=request.store, report=report)
+
+
+def _score_file(request: TagScoringRequest, context: OperationContext) -> TagScores:
+    """Import a file as a set, score it, and take the import back."""
+    assert request.file is not None and request.corpus is not None
+    with transaction.atomic():
+        what = TagsImport(
+            name=f"scored-{secrets.token_hex(8)}",
+            file=request.file,
+            corpus=request.corpus,
+            leave_unused=request.leave_unused,
+            trained_on=request.trained_on,
+        )
+        imported = import_tags(what, context)
+        row = tag_set_named(imported.name)
+        check_images("split", request.split, row.corpus, context, runs=True, also=EVERY_IMAGE)
+        report = _report(request, context, row, request.file.name)
+        transaction.set_rollback(True)
+    return TagScores(tag_set=request.file.name, stored=False, report=report, sheet=imported.sheet)
+
+
+def _report(
+    request: TagScoringRequest, context: OperationContext, row: TagSet, called: str
+) -> dict[str, Any]:
+    images = request.images
+    subset = subset_named(row.corpus.name, images, seed=request.fold_seed) if images else None
+    if images == "":
+        subset = Subset("all images", frozenset(row.corpus.images.values_list("pk", flat=True)))
+    progress = PhaseShares(context.report_progress)
+    return score_tag_set(row, how=request.how, subset=subset, called=called, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -182,21 +247,21 @@ class TrueTags:
 
 
 def score_tag_set(
+    tag_set: TagSet,
     *,
-    corpus: str,
-    name: str,
     how: TagScoring,
     subset: Subset | None = None,
+    called: str = "",
     progress: PhaseProgress = no_progress,
 ) -> dict[str, Any]:
     """Return the figures of a set with their intervals, as plain data; without a `subset` over the images
     that the set covers. `basis` describes what they are based on, `without_output` is the number of images
-    that the set lacks.
+    that the set lacks. `called` is the set's name in them, by default its own.
 
-    Raises UnknownName, InputError for a set of another corpus and if no image has a true tag,
-    MissingOutput, ValueError for an invalid alpha, and AgreementError.
+    Raises InputError if no image has a true tag, MissingOutput, ValueError for an invalid alpha, and
+    AgreementError.
     """
-    tag_set = tag_set_named(name, corpus)
+    name, corpus = called or tag_set.name, tag_set.corpus.name
     unit: TagUnit = how.unit or tag_set.settings.get("unit", "nouns")
     alpha = how.alpha
     if alpha is None:
@@ -259,7 +324,8 @@ def _images_of_set(tag_set: TagSet) -> Subset | None:
     if tag_set.split in split_names(tag_set.corpus):
         return subset_named(tag_set.corpus.name, tag_set.split)
     called = f"{subset_called(tag_set.split, seed=tag_set.seed)}, as tagged"
-    return Subset(called, frozenset(tag_set.images.values_list("image_id", flat=True)))
+    images = packed_images(tag_set)
+    return Subset(called, images or frozenset(tag_set.images.values_list("image_id", flat=True)))
 
 
 def _scored_images(tag_set: TagSet, subset: Subset | None, missing: Missing) -> tuple[set[int], int]:
