@@ -96,9 +96,10 @@ class Bench:
         """Return the captions of a set by image."""
         from evaluation.selectors import names_of
         from evaluation.services.captions.scores import captions_by_image
+        from evaluation.services.captions.sets import caption_set_named
 
         names = names_of(CORPUS)
-        of_image, _unknown = captions_by_image(Path(name), names)
+        of_image, _unknown = captions_by_image(caption_set_named(name), names)
         return {names.image_name[pk]: text for pk, text in of_image.items()}
 
     def score(self, captions: str | Path, *options: object) -> dict[str, dict[str, Any]]:

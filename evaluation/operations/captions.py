@@ -73,8 +73,21 @@ register(
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=scoring.score_written_captions,
     command=texts.report_command(
-        "corpus", "captions", remarks=scoring.remarks_on_scored, tables=tables_of_captions
+        "corpus",
+        "captions",
+        remarks=texts.with_comparison(scoring.remarks_on_scored),
+        tables=tables_of_captions,
     ),
+)
+register(
+    title=_("Compare captions"),
+    permission=Has((RESEARCHER,), corpora=True),
+    run=scoring.compare_captions,
+    before_job=scoring.check_caption_comparison,
+    as_job=True,
+    rest=Rest("POST", "caption-comparisons", "caption-sets", example={"sets": ["mrnn", "theirs"]}),
+    command=texts.comparison_command(scoring.remarks_on_scored),
+    page=texts.comparison_page(_("The captions are being compared.")),
 )
 register(
     name="judge_captions",

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from annotation.common.operations import CommandLine, table_layouts, tables_text
+from django.utils.functional import Promise
+
+from annotation.common.operations import CommandLine, FormPage, table_layouts, tables_text
+from evaluation.comparison.set_comparisons import remarks_on_comparison, tables_of_sets
 from evaluation.services.captions.files import ImportedCaptions
 from evaluation.services.captions.judging import Mixed
 from evaluation.services.captions.writing import WrittenSet
@@ -35,6 +38,21 @@ def report_command(
         return f"{remarks(result.report)}\n\n{tables_text(titled)(result)}"
 
     return CommandLine(positional, text=text, layouts=table_layouts(titled))
+
+
+def comparison_command(remarks: Callable[[dict[str, Any]], str]) -> CommandLine:
+    """Return the command of an operation that compares sets."""
+    return report_command("sets", remarks=with_comparison(remarks), tables=tables_of_sets)
+
+
+def with_comparison(remarks: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], str]:
+    """Return the remarks with those on intervals and differences below."""
+    return lambda report: "\n".join([remarks(report), *remarks_on_comparison(report)])
+
+
+def comparison_page(started: str | Promise) -> FormPage:
+    """Return the page of an operation that compares sets: its form, and the tables of its jobs."""
+    return FormPage(started=started, tables=lambda result: tables_of_sets(result.report))
 
 
 _SAME = "already exists, nothing changed"

@@ -9,7 +9,7 @@ from evaluation.operations import set_texts as texts
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import TAG_SETS
-from evaluation.services.tagging import files, judging, scores, sets, user_tags, writing
+from evaluation.services.tagging import comparing, files, judging, scores, sets, user_tags, writing
 from evaluation.services.tags import ranked
 
 _SETS = StoredThing(
@@ -79,6 +79,16 @@ register(
     rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
     command=texts.report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
     page=FormPage(started=_("Scoring the tags. The figures will appear here.")),
+)
+register(
+    title=_("Compare tags"),
+    permission=Has((RESEARCHER,), corpora=True),
+    run=comparing.compare_tags,
+    before_job=comparing.check_tag_comparison,
+    as_job=True,
+    rest=Rest("POST", "tag-comparisons", "tag-sets", example={"sets": ["listwise", "theirs"]}),
+    command=texts.comparison_command(comparing.remarks_on_tag_comparison),
+    page=texts.comparison_page(_("The tags are being compared.")),
 )
 register(
     title=_("Import the tags of users"),

@@ -32,7 +32,8 @@ from evaluation.report_data.tag_scores import ScoredTags
 from evaluation.reporting.document import ReportDocument
 from evaluation.selectors import judged_pairs, names_of
 from evaluation.services.reports.request import ReportError, ReportRows, system_of
-from evaluation.services.tagging.scores import TagScoring, score_tag_set
+from evaluation.services.tagging.scores import score_tag_set
+from evaluation.services.tagging.true_tags import TagScoring
 from phrasebox.agreement.estimates import AgreementError, Bootstrap
 from phrasebox.agreement.summary import Resampling
 from phrasebox.figure_basis import basis_from_dict

@@ -18,8 +18,9 @@ from evaluation.reporting.document import changed_inputs
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportError
 from evaluation.services.stored import get_or_publish
-from evaluation.services.tagging.scores import TagScoring, score_tag_set
+from evaluation.services.tagging.scores import score_tag_set
 from evaluation.services.tagging.sets import fill_tag_set, tag_set_named
+from evaluation.services.tagging.true_tags import TagScoring
 from phrasebox.agreement.summary import Resampling
 from phrasebox.registry import UnknownName
 from tests.evaluation.database.conftest import output_of
