@@ -22,7 +22,7 @@ from evaluation.services.runs.listing import RUN_DIRECTIONS
 from evaluation.web import visible
 from evaluation.web.page_context import page_context, text_parameter, text_parameters
 from evaluation.web.runs import RUN_ERRORS, chosen_qrels, figure_form, with_chosen
-from phrasebox.figure_tables import LAYOUTS, Marked, Table
+from phrasebox.figure_tables import LAYOUTS
 from phrasebox.metrics.table import METRICS
 
 #: The formats of downloads, with their content types.
@@ -159,19 +159,11 @@ def _side(direction: str, query: QueryDict, account: Account) -> _Side:
         direction,
         report,
         table.head,
-        [[_cell(table, row, column) for column in range(len(table.head))] for row in table.rows],
+        [table.cells(row) for row in table.rows],
         len(tested),
         sum(bool(test["mark"]) for test in tested),
         query.urlencode(),
     )
-
-
-def _cell(table: Table, row: Sequence[Any], column: int) -> tuple[str, str]:
-    """Return a cell as displayed, and its mark."""
-    cell = row[column]
-    if isinstance(cell, Marked):
-        return table.rounded([*row[:column], cell.value, *row[column + 1 :]])[column], cell.mark
-    return table.rounded(row)[column], ""
 
 
 def _download(layout: str, sides: Sequence[_Side], direction: str) -> HttpResponse:

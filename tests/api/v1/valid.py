@@ -577,6 +577,7 @@ VALID: dict[str, Make] = {
     "remove_upload": _upload(),
     "localize": _localizing,
     "list_localization_sets": nothing,
+    "compare_localizations": with_body({"sets": ["found"], "layer": "import"}),
     "import_localizations": lambda: ValidCall(
         body={"name": "sent-regions", "corpus": "quay", "split": "test"},
         files={"file": ("sent.jsonl", _localized())},
@@ -587,6 +588,7 @@ VALID: dict[str, Make] = {
     "score_localization": with_body({"layer": "import"}, localization_set="found"),
     "tag": _tagging,
     "list_tag_sets": nothing,
+    "compare_tags": with_body({"sets": ["tagged"], "missing": "leave-out"}),
     "import_tags": lambda: ValidCall(
         body={"name": "sent-tags", "corpus": "quay", "licence": "CC0"},
         files={"file": ("sent.jsonl", b'{"image": "scene-1.png", "tags": [["dog", 0.5]]}\n')},
@@ -641,6 +643,7 @@ VALID: dict[str, Make] = {
     "generate_captions": _writing,
     "decode_alignments": with_body({"layer": "aligned", "split": "test", "beta": 1.0}, system="good"),
     "list_caption_sets": nothing,
+    "compare_captions": with_body({"sets": ["written"], "measures": ["BLEU-1"]}),
     "import_captions": lambda: ValidCall(
         body={"name": "sent-captions", "corpus": "quay"},
         files={"file": ("sent.csv", b"image,caption\nscene-1.png,a dog\n")},
