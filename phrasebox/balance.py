@@ -32,7 +32,7 @@ ROTATIONS, ATTRIBUTES, GROUPS, RELATIONS = "rotations", "attributes", "groups", 
 IMAGE_LABELS, REFERENCE_SPLITS = "image_labels", "reference_splits"
 FURTHER_ANNOTATIONS, PREDICTIONS = "further_annotations", "predictions"
 PAIRS, VECTORS, PARSES, MENTIONS, QUERIES = "pairs", "vectors", "parses", "mentions", "queries"
-FILE_ARRAYS = "arrays"
+FILE_ARRAYS, TAGS = "arrays", "tags"
 
 #: Reasons why things are left: they are among the listed problems; they belong to something that was left;
 #: systems and tools put them beside data; other imports read them; they lie outside their picture; they are

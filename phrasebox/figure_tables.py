@@ -83,6 +83,12 @@ class Table:
         """Return the cells of a row as people read them."""
         return [_rounded(cell, self.places.get(name, 3)) for name, cell in zip(self.head, row, strict=True)]
 
+    def cells(self, row: Sequence[Cell]) -> list[tuple[str, str]]:
+        """Return the cells of a row as people read them, each with its mark apart."""
+        marks = [cell.mark if isinstance(cell, Marked) else "" for cell in row]
+        bare = [cell.value if isinstance(cell, Marked) else cell for cell in row]
+        return list(zip(self.rounded(bare), marks, strict=True))
+
     def numeric(self) -> list[bool]:
         """Which columns hold numbers, and are right-aligned."""
         return [

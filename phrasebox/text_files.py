@@ -154,6 +154,20 @@ def decimal_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def finite_number(value: object, *, typed: bool = False) -> float | None:
+    """Return a number of JSON, or where it is `typed` the one that a text is, as a float; None for anything
+    else, and for numbers that are not finite."""
+    if typed:
+        return decimal_number(value) if isinstance(value, str) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
 def _lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[int, str]]:
     offset = 0
     number = 0

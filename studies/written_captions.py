@@ -94,9 +94,13 @@ class Bench:
 
     def captions(self, name: str) -> dict[str, str]:
         """Return the captions of a set by image."""
-        from evaluation.services.captions.scores import candidates_of
+        from evaluation.selectors import names_of
+        from evaluation.services.captions.scores import captions_by_image
+        from evaluation.services.captions.sets import caption_set_named
 
-        return {candidate.image: candidate.caption for candidate in candidates_of(Path(name), CORPUS)}
+        names = names_of(CORPUS)
+        of_image, _unknown = captions_by_image(caption_set_named(name), names)
+        return {names.image_name[pk]: text for pk, text in of_image.items()}
 
     def score(self, captions: str | Path, *options: object) -> dict[str, dict[str, Any]]:
         """Return the figures of a caption set or a file."""

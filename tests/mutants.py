@@ -43,6 +43,8 @@ from evaluation.formats.sent_files import (
     read_rankings,
     read_system,
 )
+from phrasebox.formats.candidate_captions import read_candidates
+from phrasebox.formats.tag_lists import read_tag_lists
 from phrasebox.names import ImageNaming
 from phrasebox.text_files import lines
 
@@ -243,6 +245,8 @@ def seeds(images: int) -> list[Seed]:
         "categories": [{"id": 1, "name": "dog"}],
         "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 8, 8]}],
     }
+    written = [{"image_id": names[1], "caption": "a dog", "log_probability": -1.5}]
+    tagged = json.dumps({"image": names[1], "tags": [["dog", 0.5], ["cat", 0.25]]})
     return [
         Seed("add_system", "scores.npz", _npz({"scores": eye, **ids}), fields=scores),
         Seed("add_system", "scores.safetensors", save({"scores": eye}, listed), fields=scores),
@@ -272,6 +276,10 @@ def seeds(images: int) -> list[Seed]:
             fields={**of_quay, "format": "json"},
         ),
         Seed("import_localizations", "regions.jsonl", localized, fields=of_quay),
+        Seed("import_captions", "captions.json", json.dumps(written).encode(), fields=of_quay),
+        Seed("import_captions", "captions.tsv", b"image\tcaption\nscene-1\ta dog\n", fields=of_quay),
+        Seed("import_tags", "tags.jsonl", tagged.encode(), fields=of_quay),
+        Seed("import_tags", "tags.csv", b"image,tag,score\nscene-1,dog,0.5\n", fields=of_quay),
         Seed("import_controls", "items.csv", controls.encode()),
         Seed(
             "open_campaign",
@@ -347,6 +355,7 @@ def read_seed(seed: Seed, path: Path) -> None:
         "agreement": lambda: stream(read_judged_pairs, path, "table", False),
         "extract_regions": lambda: stream(read_boxes, path),
         "freeze_qrels": lambda: stream(lines, path),
+        "import_captions": lambda: stream(read_candidates, path),
         "import_controls": lambda: stream(read_table_rows, path),
         "import_features": lambda: chain(
             stream(read_features, path, kind, None), stream(read_feature_rows, path, kind, None, 0, 4096)
@@ -357,6 +366,7 @@ def read_seed(seed: Seed, path: Path) -> None:
         "import_proposals": lambda: stream(read_proposals_within, path, {}, (ImageNaming(1, "scene-1"),)),
         "import_qrels": lambda: stream(read_qrels_lines, path, format),
         "import_run": lambda: stream(read_rankings, matrix, 10, False),
+        "import_tags": lambda: stream(read_tag_lists, path),
         "open_campaign": lambda: stream(read_table_rows, path),
     }
     for _ in streams[seed.operation]():

@@ -33,7 +33,7 @@ from phrasebox.agreement.summary import Resampling
 from phrasebox.figure_basis import basis_from_dict
 from phrasebox.figure_tables import Cell, Marked, Table, finite_or_none
 from phrasebox.metrics.scoring import Score
-from phrasebox.metrics.table import METRICS
+from phrasebox.metrics.table import METRICS, UnknownMeasure
 from phrasebox.significance.randomisation import ROUNDS
 
 #: Columns for items that a run did not rank.
@@ -219,16 +219,12 @@ def table_of_comparison(report: dict[str, Any], *, ends: bool = False) -> Table:
     """
     marks = {(test["run"], test["measure"]): test["mark"] for test in report["tests"]}
     first = report["systems"][0]
-    best = {
-        name: _best(name, [system["figures"][name] for system in report["systems"]])
-        for name in first["figures"]
-    }
+    figures = marked_figures({system["run"]: system["figures"] for system in report["systems"]}, marks)
     columns = ["missing", "candidates"] if report["remarks"] else []
 
     def cells(system: dict[str, Any]) -> Iterator[Cell]:
-        for name, value in system["figures"].items():
-            mark = marks.get((system["run"], name), "")
-            yield Marked(value, mark, "best" if value == best[name] else "")
+        for name, cell in zip(system["figures"], figures[system["run"]], strict=True):
+            yield cell
             if ends:
                 yield from system["intervals"][name] or (None, None)
 
@@ -248,6 +244,22 @@ def table_of_comparison(report: dict[str, Any], *, ends: bool = False) -> Table:
         notes=report["remarks"],
         basis=basis_from_dict(report["basis"]),
     )
+
+
+def marked_figures(
+    figures: Mapping[str, Mapping[str, float | None]], marks: Mapping[tuple[str, str], str]
+) -> dict[str, list[Marked]]:
+    """Return the figures of systems by measure as cells: with the `marks` of (system, measure), and the best
+    figure of each measure emphasised."""
+    measures = list(next(iter(figures.values())))
+    best = {name: _best(name, [of_system[name] for of_system in figures.values()]) for name in measures}
+    return {
+        system: [
+            Marked(value, marks.get((system, name), ""), "best" if value == best[name] else "")
+            for name, value in of_system.items()
+        ]
+        for system, of_system in figures.items()
+    }
 
 
 def table_of_preferences(report: dict[str, Any]) -> Table:
@@ -299,7 +311,11 @@ def _best(name: str, values: Sequence[float | None]) -> float | None:
     there = [value for value in values if value is not None]
     if len(set(there)) < 2:
         return None
-    return max(there) if METRICS.find(name).measure.higher_is_better else min(there)
+    try:
+        higher = METRICS.find(name).measure.higher_is_better
+    except UnknownMeasure:  # of tags or boxes
+        higher = True
+    return max(there) if higher else min(there)
 
 
 def per_query_rows(

@@ -9,18 +9,14 @@ class LocalizationSet(StoredPredictions):
     """The regions in which one system localizes the mentions of a layer, in the images of a split.
 
     `layer` is the name of the layer with the mentions, `regions` the feature set whose regions were ranked;
-    both are empty for a set that was read from a file, `source`, with `source_digest`. `unknown_count`
-    mentions had no word in the system's vocabulary, `clipped` regions extended beyond their picture.
-    `image_ids` are the row ids of the images that the system looked at, as little-endian int64; None if
-    they are unknown: for a file without a declaration (`split`).
+    both are empty for a set that was read from a file. `unknown_count` mentions had no word in the system's
+    vocabulary, `clipped` regions extended beyond their picture. `image_ids` are the images that any system
+    looked at; None if they are unknown: for a file without a declaration (`split`).
     """
 
     layer = models.TextField(blank=True)
     regions = models.TextField(blank=True)
     limit = models.PositiveIntegerField(default=100, help_text="Regions kept of each mention, at most")
-    source = models.TextField(blank=True)
-    source_digest = models.CharField(max_length=64, blank=True)
-    image_ids = models.BinaryField(null=True)
     mention_count = models.PositiveIntegerField(default=0)
     unknown_count = models.PositiveIntegerField(default=0)
     clipped = models.PositiveIntegerField(default=0)
@@ -90,13 +86,12 @@ class PhraseDetections(models.Model):
 
 
 class TagSet(StoredPredictions):
-    """Ranked tags of images of a corpus: from one system, or from the collection that is its `source`.
+    """Ranked tags of images of a corpus: from one system, a file, or a weak collection.
 
     `settings` say how they were chosen. `vocabulary` are the tags among which the system chose; it is empty
     where only the lists are known. `figures` are the latest scores, as plain data.
     """
 
-    source = models.TextField(blank=True)
     settings = models.JSONField(default=dict)
     features = models.TextField(blank=True)
     vocabulary = models.JSONField(default=list, blank=True)
@@ -128,19 +123,20 @@ class TaggedImage(models.Model):
 
 
 class CaptionSet(StoredPredictions):
-    """The captions that one system wrote for the images of a corpus, or for their regions.
+    """The captions that one system wrote for the images of a corpus, or for their regions; or those of a
+    file.
 
     `settings` say how sentences were generated, `regions` is the feature set whose regions were described,
-    empty for whole images. `in_training` captions occur word for word among the training captions.
+    empty for whole images. `in_training` captions occur word for word among the training captions; None
+    where these are unknown.
     """
 
-    made_by = models.ForeignKey("evaluation.System", on_delete=models.PROTECT, related_name="captionsets")
     settings = models.JSONField(default=dict)
     features = models.TextField(blank=True)
     regions = models.TextField(blank=True)
     caption_count = models.PositiveIntegerField(default=0)
     distinct = models.PositiveIntegerField(default=0)
-    in_training = models.PositiveIntegerField(default=0)
+    in_training = models.PositiveIntegerField(null=True)
 
     class Meta(StoredPredictions.Meta):
         verbose_name = "caption set"

@@ -63,13 +63,20 @@ class SystemOutput(StoredRow):
 
 class StoredPredictions(SystemOutput):
     """A set of captions, tags or localizations; abstract. `input_digest` covers the inputs of the
-    predictions, and is empty where a file does not determine them."""
+    predictions, and is empty where a file does not determine them. A set from elsewhere has its `source`, a
+    file with `source_digest` or a collection, and its `licence`, where that is known. `image_ids` are the row
+    ids of the images that a system from elsewhere looked at, as little-endian int64; None where these are
+    those of `split`, or unknown."""
 
     seed = models.PositiveBigIntegerField(default=0)
     input_digest = models.CharField(
         max_length=64, blank=True, help_text="Of the images and mentions that the system was given"
     )
     image_count = models.PositiveIntegerField(default=0)
+    source = models.TextField(blank=True)
+    source_digest = models.CharField(max_length=64, blank=True)
+    licence = models.CharField(max_length=200, blank=True)
+    image_ids = models.BinaryField(null=True)
 
     class Meta(SystemOutput.Meta):
         abstract = True

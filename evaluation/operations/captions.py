@@ -6,7 +6,7 @@ from annotation.common.operations import CommandLine, File, FormPage, Has, Rest,
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import register
 from evaluation.operations import set_texts as texts
-from evaluation.services.captions import judging, scoring, sets, writing
+from evaluation.services.captions import files, judging, scoring, sets, writing
 from evaluation.services.captions.figures import tables_of_captions
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import remove_stored
@@ -40,6 +40,22 @@ register(
     page=FormPage(),
 )
 register(
+    title=_("Import captions"),
+    permission=Has((RESEARCHER,), on="corpus", corpora=True),
+    run=files.import_captions,
+    rest=Rest(
+        "POST",
+        "caption-sets",
+        "caption-sets",
+        route="caption_sets",
+        own_transactions=True,
+        creates="caption-sets/{name}",
+        example={"name": "theirs", "corpus": "harbour", "split": "test"},
+    ),
+    command=CommandLine(positional=("name", "file"), text=texts.imported_captions_text),
+    page=FormPage("evaluation:bring"),
+)
+register(
     title=_("Write captions"),
     permission=_ON_SYSTEM,
     run=writing.generate_captions,
@@ -57,8 +73,21 @@ register(
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=scoring.score_written_captions,
     command=texts.report_command(
-        "corpus", "captions", remarks=scoring.remarks_on_scored, tables=tables_of_captions
+        "corpus",
+        "captions",
+        remarks=texts.with_comparison(scoring.remarks_on_scored),
+        tables=tables_of_captions,
     ),
+)
+register(
+    title=_("Compare captions"),
+    permission=Has((RESEARCHER,), corpora=True),
+    run=scoring.compare_captions,
+    before_job=scoring.check_caption_comparison,
+    as_job=True,
+    rest=Rest("POST", "caption-comparisons", "caption-sets", example={"sets": ["mrnn", "theirs"]}),
+    command=texts.comparison_command(scoring.remarks_on_scored),
+    page=texts.comparison_page(_("The captions are being compared.")),
 )
 register(
     name="judge_captions",

@@ -6,7 +6,7 @@ from annotation.common.operations import CommandLine, File, FormPage, Has, Rest,
 from annotation.common.roles import RESEARCHER
 from evaluation.operations import register
 from evaluation.operations import set_texts as texts
-from evaluation.services.localizations import files, listing, predicting, proposals, scores, sets
+from evaluation.services.localizations import comparing, files, listing, predicting, proposals, scores, sets
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import remove_stored
@@ -84,6 +84,16 @@ register(
         "localization_set", remarks=remarks_on_localization, tables=tables_of_localization
     ),
     page=FormPage(started=_("The localizations are being scored.")),
+)
+register(
+    title=_("Compare localizations"),
+    permission=Has((RESEARCHER,), corpora=True),
+    run=comparing.compare_localizations,
+    before_job=comparing.check_localization_comparison,
+    as_job=True,
+    rest=Rest("POST", "localization-comparisons", "localization-sets", example={"sets": ["cca", "theirs"]}),
+    command=texts.comparison_command(comparing.remarks_on_localization_comparison),
+    page=texts.comparison_page(_("The localizations are being compared.")),
 )
 register(
     title=_("Score proposed regions"),

@@ -3,7 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from annotation.common.operations import CommandLine, table_layouts, tables_text
+from django.utils.functional import Promise
+
+from annotation.common.operations import CommandLine, FormPage, table_layouts, tables_text
+from evaluation.comparison.set_comparisons import remarks_on_comparison, tables_of_sets
+from evaluation.services.captions.files import ImportedCaptions
 from evaluation.services.captions.judging import Mixed
 from evaluation.services.captions.writing import WrittenSet
 from evaluation.services.collection_requests import StoredCollection, StoredParses
@@ -11,6 +15,7 @@ from evaluation.services.feature_requests import StoredFeatures
 from evaluation.services.localizations.files import ImportedLocalizations
 from evaluation.services.localizations.predicting import LocalizedSet
 from evaluation.services.systems.training import Extracted
+from evaluation.services.tagging.files import ImportedTags
 from evaluation.services.tagging.judging import MixedTags
 from evaluation.services.tagging.writing import WrittenTags
 from evaluation.services.tags.ranked import StoredTags
@@ -35,17 +40,49 @@ def report_command(
     return CommandLine(positional, text=text, layouts=table_layouts(titled))
 
 
+def comparison_command(remarks: Callable[[dict[str, Any]], str]) -> CommandLine:
+    """Return the command of an operation that compares sets."""
+    return report_command("sets", remarks=with_comparison(remarks), tables=tables_of_sets)
+
+
+def with_comparison(remarks: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], str]:
+    """Return the remarks with those on intervals and differences below."""
+    return lambda report: "\n".join([remarks(report), *remarks_on_comparison(report)])
+
+
+def comparison_page(started: str | Promise) -> FormPage:
+    """Return the page of an operation that compares sets: its form, and the tables of its jobs."""
+    return FormPage(started=started, tables=lambda result: tables_of_sets(result.report))
+
+
 _SAME = "already exists, nothing changed"
 
 
 def written_text(written: WrittenSet) -> str:
     """Return how many captions were written, and how many of them are new sentences."""
+    in_training = (written.in_training or 0) / written.captions
     return (
         f"caption set {written.name!r}{_already(written.unchanged)}: {written.captions:,} captions of "
         f"{written.images:,} images, {written.words:.1f} words each; {written.distinct:,} different, "
-        f"{written.in_training / written.captions:.1%} word for word a training caption\n"
+        f"{in_training:.1%} word for word a training caption\n"
         f"{written.provenance['sentence']}"
     )
+
+
+def imported_captions_text(imported: ImportedCaptions) -> str:
+    """Return the content of a file of captions."""
+    return (
+        f"caption set {imported.name!r}{_already(imported.unchanged)}: {imported.captions:,} captions of "
+        f"{imported.images:,} images, {imported.distinct:,} different\nSHA-256 {imported.source_digest}"
+    )
+
+
+def imported_tags_text(imported: ImportedTags) -> str:
+    """Return the content of a file of tags."""
+    text = f"tag set {imported.name!r}{_already(imported.unchanged)}: tags of {imported.images:,} images"
+    if imported.reordered:
+        text += f"; those of {imported.reordered:,} images were put in the order of their scores"
+    return f"{text}\nSHA-256 {imported.source_digest}"
 
 
 def mixed_text(mixed: Mixed) -> str:

@@ -9,7 +9,7 @@ from evaluation.operations import set_texts as texts
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import TAG_SETS
-from evaluation.services.tagging import judging, scores, sets, user_tags, writing
+from evaluation.services.tagging import comparing, files, judging, scores, sets, user_tags, writing
 from evaluation.services.tags import ranked
 
 _SETS = StoredThing(
@@ -42,6 +42,22 @@ register(
     page=FormPage(),
 )
 register(
+    title=_("Import tags"),
+    permission=_ON_CORPUS,
+    run=files.import_tags,
+    rest=Rest(
+        "POST",
+        "tag-sets",
+        "tag-sets",
+        route="tag_sets",
+        own_transactions=True,
+        creates="tag-sets/{name}",
+        example={"name": "theirs", "corpus": "harbour", "split": "test"},
+    ),
+    command=CommandLine(positional=("name", "file"), text=texts.imported_tags_text),
+    page=FormPage("evaluation:bring"),
+)
+register(
     name="tag",
     title=_("Tag images"),
     permission=_ON_SYSTEM,
@@ -63,6 +79,16 @@ register(
     rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
     command=texts.report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
     page=FormPage(started=_("Scoring the tags. The figures will appear here.")),
+)
+register(
+    title=_("Compare tags"),
+    permission=Has((RESEARCHER,), corpora=True),
+    run=comparing.compare_tags,
+    before_job=comparing.check_tag_comparison,
+    as_job=True,
+    rest=Rest("POST", "tag-comparisons", "tag-sets", example={"sets": ["listwise", "theirs"]}),
+    command=texts.comparison_command(comparing.remarks_on_tag_comparison),
+    page=texts.comparison_page(_("The tags are being compared.")),
 )
 register(
     title=_("Import the tags of users"),
@@ -92,5 +118,16 @@ register(
     title=_("Mix tags to be judged"),
     permission=Has((RESEARCHER,), server=True),
     run=judging.mix_tags,
-    command=CommandLine(positional=("name", "lists"), text=texts.mixed_tags_text),
+    before_job=judging.check_tag_mixing,
+    as_job=True,
+    rest=Rest(
+        "POST",
+        "tag-candidates",
+        "tag-sets",
+        example={"name": "candidates", "sets": ["tags"], "images": 40},
+    ),
+    command=CommandLine(positional=("name", "sets"), text=texts.mixed_tags_text),
+    page=FormPage(
+        started=_("Mixing the tags. Then open a batch of the new corpus’s runs, with the task of tags.")
+    ),
 )

@@ -17,7 +17,9 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.models import Run
+from evaluation.models.stored import StoredPredictions
 from evaluation.selectors import CANDIDATES, names_of
+from evaluation.services.common import InputError
 from evaluation.services.runs.files import RunMetadata, store_run
 from models_core.phase_cache import PhaseProgress, no_progress
 
@@ -42,6 +44,20 @@ class Candidates:
     judged: Mapping[int, Sequence[CaptionRecord]]
     controls: Mapping[int, Sequence[CaptionRecord]]
     source: str
+
+
+def check_alike(sets: Sequence[StoredPredictions]) -> None:
+    """Raise InputError for sets of different corpora, and for a set named twice."""
+    names = [row.name for row in sets]
+    for row in sets:
+        word = row._meta.verbose_name
+        if row.corpus_id != sets[0].corpus_id:
+            raise InputError(
+                f"{word} {row.name!r} is of corpus {row.corpus.name!r}, not {sets[0].corpus.name!r}; choose "
+                "sets of one corpus"
+            )
+        if names.count(row.name) > 1:
+            raise InputError(f"{word} {row.name!r} is named twice; name it once")
 
 
 def import_candidates(candidates: Candidates, *, phase: str, progress: PhaseProgress = no_progress) -> None:
@@ -75,12 +91,11 @@ def store_candidate_runs(
     *,
     what: str,
     depth: int,
-    digests: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
     """Store a run for each system, in which each image with texts of the system ranks them.
 
-    `what` describes the texts, for the run's source; `digests` are those of the files that they come from.
-    Returns the names of the runs, CORPUS-SYSTEM. Raises as `store_run` does.
+    `what` describes the texts, for the run's source. Returns the names of the runs, CORPUS-SYSTEM. Raises as
+    `store_run` does.
     """
     names, target = names_of(candidates.name), corpus_named(candidates.name)
     key_of = dict(corpus_named(candidates.corpus).images.values_list("pk", "key"))
@@ -108,7 +123,6 @@ def store_candidate_runs(
             name=f"{candidates.name}-{system}",
             system=system,
             source=f"{what} of {system}",
-            source_digest=(digests or {}).get(system, ""),
         )
         rankings = (
             (

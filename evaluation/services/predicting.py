@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
+import numpy as np
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.selectors.corpora import CORPORA
 from evaluation.models import System
+from evaluation.models.stored import StoredPredictions
 from evaluation.services.common import check_same_corpus
 from evaluation.services.features.store import FeatureSet, feature_sets
 from evaluation.services.request_fields import check_images
@@ -21,6 +23,7 @@ from models_core.estimators.base import METHODS, Method
 
 #: A feature set by its name (the newest version) or as NAME:VERSION; "" for the one used in training.
 SetField = Annotated[str, Field(pattern=r"^([-a-zA-Z0-9_]+(:\d{1,9})?)?$", max_length=120)]
+_ID = np.dtype("<i8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,8 @@ class PredictionSetsRequest(OfCorpusRequest):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionSet:
     """Predictions for images of a split, or of all where that is empty. `system` made them; it is empty where
-    none is known. `digest` covers the predictions."""
+    none is known. `digest` covers the predictions. `source` is the file with `source_digest`, or the
+    collection, that they come from; empty for those of a system here."""
 
     name: str
     corpus: str
@@ -60,6 +64,9 @@ class PredictionSet:
     split: str
     images: int
     digest: str
+    source: str
+    source_digest: str
+    licence: str
     created_at: datetime
 
 
@@ -72,8 +79,22 @@ def prediction_values(row: Any) -> dict[str, Any]:
         "split": row.split,
         "images": row.image_count,
         "digest": row.digest,
+        "source": row.source,
+        "source_digest": row.source_digest,
+        "licence": row.licence,
         "created_at": row.created_at,
     }
+
+
+def packed_ids(ids: Iterable[int]) -> bytes:
+    """Pack row ids as `image_ids` of a set holds them, in increasing order."""
+    return np.asarray(sorted(ids), _ID).tobytes()
+
+
+def packed_images(row: StoredPredictions) -> frozenset[int] | None:
+    """Return the images that the system behind a set looked at, by row id; None where the set does not hold
+    them."""
+    return None if row.image_ids is None else frozenset(np.frombuffer(row.image_ids, _ID).tolist())
 
 
 def requested_system(request: PredictionRequest, context: OperationContext) -> System:

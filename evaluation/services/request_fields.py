@@ -15,6 +15,7 @@ from evaluation.comparison.subsets import FOLD, OF_RUN
 from evaluation.models import Run
 from phrasebox.agreement.summary import Resampling
 from phrasebox.names import ANY, FILE, KEY, SOURCE, STEM
+from phrasebox.significance.randomisation import MOST_ROUNDS
 
 #: The name of a layer, or "".
 LayerField = Annotated[str, Field(pattern=r"^[-a-zA-Z0-9_]*$", max_length=100)]
@@ -50,6 +51,8 @@ def layer_names(corpus: Any) -> list[str]:
     return list(names)
 
 
+#: The largest number of sets that are compared with one another.
+MOST_COMPARED = 20
 #: Requests all images, in the place of a split.
 EVERY_IMAGE = "all"
 
@@ -78,6 +81,12 @@ class FigureReport:
     report: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetComparison(FigureReport):
+    """Sets compared with the first: the figures of each with their intervals, and the differences with their
+    intervals and tests."""
+
+
 # Without slots: a request inherits the fields about what it scores from another base, whose fields come first
 # in forms.
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +105,16 @@ class IntervalRequest:
         return Resampling(self.resamples, self.level, self.seed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FigureRequest(IntervalRequest):
+#: Rounds of the test of differences.
+Rounds = Annotated[
+    int, Field(ge=0, le=MOST_ROUNDS), Help(_("Permutations of the randomisation test"), _("0 for none"))
+]
+#: As many as somebody waits for.
+USUAL_ROUNDS = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImagesRequest(IntervalRequest):
     """Figures of a part of the images, by default of those of a set. `images` names them as in
     `subset_named`; None: those of the set."""
 
@@ -108,11 +125,17 @@ class FigureRequest(IntervalRequest):
     ] = ""
     fold_seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
     missing: Annotated[Missing, OneOf(missing_choices), Help(_("Images without output"))] = REFUSE
-    store: Annotated[bool, Help(_("Store the figures"), _("They are shown with the set, and in reports"))] = (
-        True
-    )
 
     @property
     def images(self) -> str | None:
         """The images that figures are computed on."""
         return None if not self.split else "" if self.split == EVERY_IMAGE else self.split
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureRequest(ImagesRequest):
+    """Figures of a set, which may be stored with it."""
+
+    store: Annotated[bool, Help(_("Store the figures"), _("They are shown with the set, and in reports"))] = (
+        True
+    )

@@ -24,7 +24,7 @@ from evaluation.web import visible
 from evaluation.web.page_context import page_context, text_parameter, text_parameters
 from evaluation.web.runs import RUN_ERRORS, chosen_qrels, figure_form, with_chosen
 from phrasebox.errors import PhraseboxError
-from phrasebox.figure_tables import LAYOUTS, Marked, Table
+from phrasebox.figure_tables import LAYOUTS
 from phrasebox.metrics.table import METRICS
 from phrasebox.registry import UnknownName
 
@@ -185,21 +185,13 @@ def _side(direction: str, query: QueryDict, account: Account) -> _Side:
         report,
         table.head,
         [
-            [(*_cell(table, row, column), ends_of.get(head, "")) for column, head in enumerate(table.head)]
+            [(*cell, ends_of.get(head, "")) for head, cell in zip(table.head, table.cells(row), strict=True)]
             for row, ends_of in zip(table.rows, ends, strict=True)
         ],
         len(tested),
         sum(bool(test["mark"]) for test in tested),
         query.urlencode(),
     )
-
-
-def _cell(table: Table, row: Sequence[Any], column: int) -> tuple[str, str]:
-    """Return a cell as displayed, and its mark."""
-    cell = row[column]
-    if isinstance(cell, Marked):
-        return table.rounded([*row[:column], cell.value, *row[column + 1 :]])[column], cell.mark
-    return table.rounded(row)[column], ""
 
 
 def _download(layout: str, sides: Sequence[_Side], direction: str) -> HttpResponse:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phrasebox.metrics.captioning import Bleu, bleu, bleu_of, check_fit, cider, cider_d, rouge_l
-from phrasebox.metrics.meteor import Meteor, meteor
+from phrasebox.metrics.meteor import Meteor, meteor, meteor_of
 from phrasebox.metrics.overlap import Overlap, content_words, words
 from phrasebox.metrics.ptb import ptb_words
 from phrasebox.metrics.table import METRICS, Measure, add_measure
@@ -31,7 +31,7 @@ DEFAULT_CUT = "ptb"
 
 _Floats = NDArray[np.float64]
 #: A figure of the corpus and its sums.
-_Pooled: TypeAlias = "tuple[float, _Sums | None]"
+_Pooled: TypeAlias = "tuple[float, Sums]"
 
 
 class Captions:
@@ -94,7 +94,7 @@ class Captions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sums:
+class Sums:
     """The parts of a corpus figure: `added` has what each item adds, shape (items, k).
 
     `figure` computes figures, shape (rows,), from summed items, shape (rows, k).
@@ -108,13 +108,13 @@ class _Sums:
 class CaptionScore:
     """One measure of a set of captions: of the corpus, and of each item, shape (items,).
 
-    `sums` are the parts of the corpus's figure, None for METEOR, whose program does not report them.
+    `sums` are the parts of the corpus's figure.
     """
 
     measure: str
     value: float
     per_item: _Floats
-    sums: _Sums | None = None
+    sums: Sums
 
 
 def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, CaptionScore]:
@@ -145,9 +145,9 @@ def has_sums(measure: Measure) -> bool:
     return measure.name in _POOLED
 
 
-def _mean_of(values: _Floats) -> _Sums:
+def _mean_of(values: _Floats) -> Sums:
     """Return a mean over items as a figure of sums."""
-    return _Sums(np.stack([values, np.ones(len(values))], axis=1), lambda rows: rows[:, 0] / rows[:, 1])
+    return Sums(np.stack([values, np.ones(len(values))], axis=1), lambda rows: rows[:, 0] / rows[:, 1])
 
 
 def _cut(
@@ -162,7 +162,7 @@ def _bleu_of(order: int) -> Callable[[Captions], _Floats]:
 
 def _pooled_bleu(order: int) -> Callable[[Captions], _Pooled]:
     def pooled(captions: Captions) -> _Pooled:
-        sums = _Sums(captions.bleu.added, lambda rows: bleu_of(rows)[:, order - 1])
+        sums = Sums(captions.bleu.added, lambda rows: bleu_of(rows)[:, order - 1])
         return float(captions.bleu.corpus()[order - 1]), sums
 
     return pooled
@@ -172,7 +172,7 @@ _BLEUS = tuple(f"BLEU-{order}" for order in range(1, 5))
 #: The corpus figure of the measures whose summary is "corpus", and its sums.
 _POOLED: dict[str, Callable[[Captions], _Pooled]] = {
     **{name: _pooled_bleu(order) for order, name in enumerate(_BLEUS, start=1)},
-    "METEOR": lambda captions: (captions.meteor.corpus, None),
+    "METEOR": lambda captions: (captions.meteor.corpus, Sums(captions.meteor.statistics, meteor_of)),
 }
 _HODOSH = "Hodosh et al. 2013, section 4.2.2"
 

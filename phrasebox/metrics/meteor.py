@@ -27,6 +27,14 @@ from phrasebox.errors import PhraseboxError
 from phrasebox.metrics.captioning import check_fit
 
 JAR = "meteor-1.5.jar"
+#: The numbers of an item's statistics: words of the candidate and the reference, function words of both; of
+#: each of four stages matched content words of both and function words of both; chunks; matched words of
+#: both.
+STATISTICS = 23
+#: The parameters of METEOR 1.5 for English: alpha, beta, gamma and delta of its section 2, and the weights of
+#: the stages (exact words, stems, synonyms, paraphrases).
+_ALPHA, _BETA, _GAMMA, _DELTA = 0.85, 0.2, 0.6, 0.75
+_STAGES = np.array([1.0, 0.6, 0.8, 0.6])
 _SEPARATOR = "|||"
 _LEAVE_OUT = "or leave METEOR out"
 
@@ -49,10 +57,12 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Meteor:
-    """METEOR of the corpus, and of each item, shape (items,); in 0..1."""
+    """METEOR of the corpus, and of each item, shape (items,); in 0..1. `statistics` are the program's counts
+    of each item, shape (items, 23), from whose sums the score of any items is computed (`meteor_of`)."""
 
     corpus: float
     items: NDArray[np.float64]
+    statistics: NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -113,7 +123,7 @@ def meteor(
     """
     check_fit(candidates, references)
     if not candidates:
-        return Meteor(float("nan"), np.zeros(0))
+        return Meteor(float("nan"), np.zeros(0), np.zeros((0, STATISTICS)))
     with _running(program or find_program()) as talk:
         statistics = []
         for candidate, texts in zip(candidates, references, strict=True):
@@ -121,7 +131,41 @@ def meteor(
             statistics.append(talk.answer())
         talk.ask(["EVAL", *statistics])
         scores = [talk.number() for _ in candidates]
-        return Meteor(talk.number(), np.array(scores))
+        return Meteor(talk.number(), np.array(scores), np.array([_counts(line) for line in statistics]))
+
+
+def meteor_of(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score for sums of items' statistics, shape (rows, 23), as the program computes it; shape
+    (rows,). Source: Denkowski and Lavie 2014, section 2.
+
+    >>> meteor_of(np.array([[6, 3, 2, 1, 2, 2, 1, 1, *[0] * 12, 2, 3, 3]], np.float64)).round(6).tolist()
+    [0.388465]
+    """
+    lengths, functions = statistics[:, 0:2], statistics[:, 2:4]
+    stages = statistics[:, 4:20].reshape(-1, len(_STAGES), 4)
+    content, function = stages[:, :, 0:2], stages[:, :, 2:4]
+    matches = ((_DELTA * content + (1 - _DELTA) * function) * _STAGES[:, None]).sum(axis=1)
+    words = _DELTA * (lengths - functions) + (1 - _DELTA) * functions
+    precision, recall = _quotients(matches, words).T
+    mean = _quotients(precision * recall, _ALPHA * precision + (1 - _ALPHA) * recall)
+    chunks, matched = statistics[:, 20], statistics[:, 21:23].mean(axis=1)
+    equal = ((content + function).sum(axis=1) == lengths).all(axis=1) & (chunks == 1)
+    fragments = np.where(equal, 0.0, _quotients(chunks, matched))
+    return np.asarray(mean * (1 - _GAMMA * fragments**_BETA))
+
+
+def _quotients(amounts: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(amounts, by, out=np.zeros(amounts.shape), where=by > 0)
+
+
+def _counts(line: str) -> list[float]:
+    try:
+        counts = [float(part) for part in line.split()]
+    except ValueError:
+        counts = []
+    if len(counts) != STATISTICS:
+        raise MeteorFailed(f"METEOR answered {line[:80]!r} where {STATISTICS} counts were expected")
+    return counts
 
 
 def _bare(text: str) -> str:

@@ -1060,6 +1060,20 @@ def runs_uploaded(at: At) -> Call:
     return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
 
 
+@by("evaluation:bring", "captions", RUNNERS)
+def captions_uploaded(at: At) -> Call:
+    fields = [("act", "import_captions"), ("name", at.new("c")), ("corpus", "quay"), ("system", "")]
+    files = [("file", 'filename="x.csv"', b"image,caption\nscene-1.png,a dog\n")]
+    return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
+
+
+@by("evaluation:bring", "tags", RUNNERS)
+def tags_uploaded(at: At) -> Call:
+    fields = [("act", "import_tags"), ("name", at.new("t")), ("corpus", "quay"), ("system", "")]
+    files = [("file", 'filename="x.csv"', b"image,tag,score\nscene-1.png,dog,0.5\n")]
+    return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
+
+
 @by("evaluation:bring", "localizations", RUNNERS)
 def localizations_uploaded(at: At) -> Call:
     fields = [

@@ -33,12 +33,14 @@ _ADDRESSES = {
     "agreement": "agreement",
     "extract_regions": "regions",
     "freeze_qrels": "qrels",
+    "import_captions": "caption-sets",
     "import_controls": "campaigns/review/control-items/from-file",
     "import_features": "feature-uploads",
     "import_judgments": "judgment-sets",
     "import_localizations": "localization-sets",
     "import_qrels": "qrels-uploads",
     "import_run": "runs",
+    "import_tags": "tag-sets",
     "open_campaign": "campaigns",
 }
 

@@ -50,6 +50,7 @@ KINDS_IN_WORDS = {
     balance.MENTIONS: _("phrases"),
     balance.QUERIES: _("queries"),
     balance.FILE_ARRAYS: _("arrays"),
+    balance.TAGS: _("tags"),
 }
 #: Why a number of things is left.
 LEFT_IN_WORDS = {

@@ -43,7 +43,7 @@ def error_sample_list(request: HttpRequest, corpus: Corpus) -> HttpResponse:
             ErrorSampleRequest(corpus=corpus.name, sample=summary.number), context
         )
         tables = [
-            (title, table.head, [table.rounded(line) for line in table.rows], table.remarks)
+            (title, table.head, [table.cells(line) for line in table.rows], table.remarks)
             for title, table in error_tables(rates).items()
             if table.rows
         ]

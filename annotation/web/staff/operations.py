@@ -169,7 +169,7 @@ def _shown(operation: Operation, result: Any) -> dict[str, Any]:
     tables = page.tables(result) if page.tables is not None else {}
     shown: dict[str, Any] = {
         "tables": [
-            (title, table.head, [table.rounded(row) for row in table.rows], table.remarks)
+            (title, table.head, [table.cells(row) for row in table.rows], table.remarks)
             for title, table in tables.items()
         ]
     }

@@ -4,21 +4,19 @@ set."""
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from annotation.selectors.corpora import corpus_named, split_names
+from evaluation.comparison.set_comparisons import set_differences, set_figures, table_of_differences
 from evaluation.comparison.subsets import Subset, subset_named
-from phrasebox.agreement.estimates import Bootstrap
 from phrasebox.agreement.summary import Resampling
 from phrasebox.figure_basis import basis_from_dict
 from phrasebox.figure_tables import Table
-from phrasebox.metrics.captions import DEFAULT_CUT, FAMILY, Captions, CaptionScore, score_captions
+from phrasebox.metrics.captions import DEFAULT_CUT, FAMILY, Captions, score_captions
 from phrasebox.metrics.table import METRICS
-from phrasebox.significance.captions import NO_COUNTS, caption_difference, caption_interval
-from phrasebox.significance.tables import holm
+from phrasebox.significance.randomisation import ROUNDS
+from phrasebox.significance.sums import SummedFigure
 
 #: Number of digits of the digest in a label.
 _DIGITS = 12
@@ -78,11 +76,13 @@ _OF_CONTENT_WORDS = frozenset({"ROUGE-1", "BLEU_pre"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionScoring:
-    """How captions are scored: the measures, the tokenisation (`CUTS`), and how intervals are computed."""
+    """How captions are scored: the measures, the tokenisation (`CUTS`), how intervals are computed, and the
+    rounds of the test of differences."""
 
     measures: Sequence[str]
     tokens: str = DEFAULT_CUT
     resampling: Resampling = field(default_factory=Resampling)
+    rounds: int = ROUNDS
 
 
 def caption_figures(
@@ -96,49 +96,24 @@ def caption_figures(
     first.
 
     Item k of every set has `references[k]` and belongs to `images[k]`. Both lists are plain data, with one
-    measure per entry. A difference is a set's figure minus the first set's, over the same resamples as their
-    intervals, with p; `adjusted` is p corrected by Holm over all tests. Raises as `score_captions` does.
+    measure per entry (`phrasebox.significance.sums`). Raises as `score_captions` does.
     """
-    bootstrap = how.resampling.over(images)
     scores = {
         name: score_captions(
             Captions(captions_of_set, references, tokens=how.tokens, documents=documents.texts), how.measures
         )
         for name, captions_of_set in texts.items()
     }
-    figures = {
-        name: [
-            {"measure": measure, **asdict(caption_interval(score, bootstrap))}
-            for measure, score in captions_of_set.items()
-        ]
-        for name, captions_of_set in scores.items()
-    }
-    return figures, _differences(scores, bootstrap)
-
-
-def _differences(
-    scores: Mapping[str, Mapping[str, CaptionScore]], bootstrap: Bootstrap | None
-) -> list[dict[str, Any]]:
-    (_, base), *others = scores.items()
-    rows: list[dict[str, Any]] = []
-    for measure, first in base.items():
-        for name, scores_of_set in others:
-            row = {
-                "measure": measure,
-                "captions": name,
-                "difference": scores_of_set[measure].value - first.value,
-            }
-            test = caption_difference(scores_of_set[measure], first, bootstrap)
-            if test is None:
-                remark = "" if bootstrap is None else NO_COUNTS
-                rows.append({**row, "low": None, "high": None, "p": None, "remark": remark})
-            else:
-                rows.append({**row, "low": test.low, "high": test.high, "p": test.p, "remark": test.remark})
-    adjusted = holm([np.nan if row["p"] is None else row["p"] for row in rows])
-    return [
-        {**row, "adjusted": None if row["p"] is None else float(p)}
-        for row, p in zip(rows, adjusted, strict=True)
+    summed = [
+        SummedFigure(
+            measure,
+            {name: of_set[measure].sums.added for name, of_set in scores.items()},
+            score.sums.figure,
+            images,
+        )
+        for measure, score in next(iter(scores.values())).items()
     ]
+    return set_figures(summed, how.resampling), set_differences(summed, how.resampling, how.rounds)
 
 
 def notes_on_cuts(measures: Iterable[str]) -> tuple[str, ...]:
@@ -154,43 +129,23 @@ def tables_of_captions(report: dict[str, Any]) -> dict[str, Table]:
 
     Figures of regions are followed by those of people.
     """
-    basis, first = basis_from_dict(report["basis"]), report["sets"][0]["captions"]
+    basis, first = basis_from_dict(report["basis"]), report["baseline"]
     people = {measured["measure"]: measured["value"] for measured in report.get("people", ())}
     keys = ("value", "low", "high", "items")
     by_measure = zip(*(measured["measures"] for measured in report["sets"]), strict=True)
     rows = [
         [
-            *(measured["measure"], scored_set["captions"], *(measured[key] for key in keys)),
+            *(measured["measure"], scored_set["set"], *(measured[key] for key in keys)),
             *([people.get(measured["measure"])] if "people" in report else []),
             measured["reason"],
         ]
         for row in by_measure
         for scored_set, measured in zip(report["sets"], row, strict=True)
     ]
-    places = dict.fromkeys(("value", "low", "high", "people", "difference", "p", "adjusted"), 4)
+    places = dict.fromkeys(("value", "low", "high", "people"), 4)
     beside = ["people"] if "people" in report else []
     head = ["measure", "captions", "value", "low", "high", basis.cases, *beside, "remark"]
     tables = {"Figures": Table(head, rows, places, basis=basis)}
     if report["differences"]:
-        head = ["measure", "captions", "difference", "low", "high", "p", "adjusted", "remark"]
-        tables[f"Differences from {first}"] = Table(
-            head, [[measured[key] for key in head] for measured in report["differences"]], places, basis=basis
-        )
+        tables[f"Differences from {first}"] = table_of_differences(report["differences"], basis)
     return tables
-
-
-def remarks_on_intervals(report: dict[str, Any]) -> list[str]:
-    """Return how the intervals of a report were computed, and what its differences mean."""
-    lines = []
-    if report["resamples"]:
-        lines.append(
-            f"Intervals of {100 * report['level']:g}%: {report['resamples']:,} resamples of whole images, "
-            f"seed {report['seed']}."
-        )
-    tested = sum(difference["p"] is not None for difference in report["differences"])
-    if tested:
-        lines.append(
-            f"Differences: less the figure of {report['sets'][0]['captions']}, both of the same resamples; "
-            f"p is adjusted by Holm for {tested} tests."
-        )
-    return lines

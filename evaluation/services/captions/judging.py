@@ -20,7 +20,13 @@ from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.protocol.terms import CaptionRecord
 from annotation.selectors.corpora import Corpus, corpus_named
 from evaluation.models import CaptionSet
-from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
+from evaluation.services.candidates import (
+    Candidates,
+    check_alike,
+    import_candidates,
+    shuffled,
+    store_candidate_runs,
+)
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import InputError
 from evaluation.services.phases import PhaseShares
@@ -77,7 +83,8 @@ def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
     Raises UnknownName, InputError, IntakeError and Busy.
     """
     sets = [caption_set_named(name) for name in request.sets]
-    _check_alike(sets)
+    check_alike(sets)
+    _check_whole_images(sets)
     rng = np.random.default_rng(request.seed)
     chosen, controls = _images(request, sets, rng)
     by_system: dict[str, dict[int, str]] = {
@@ -107,24 +114,15 @@ def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
     return Mixed(request.name, len(texts), sum(map(len, texts.values())), len(only), runs)
 
 
-def _check_alike(sets: Sequence[CaptionSet]) -> None:
-    """Raise InputError for sets of different corpora, sets of regions, or a set named twice."""
+def _check_whole_images(sets: Sequence[CaptionSet]) -> None:
+    """Raise InputError for sets of regions, and one with the name of people's captions."""
     for row in sets:
-        if row.corpus_id != sets[0].corpus_id:
-            raise InputError(
-                f"caption set {row.name!r} is of corpus {row.corpus.name!r}, not {sets[0].corpus.name!r}; "
-                "judge sets of one corpus together"
-            )
         if row.regions:
             raise InputError(
                 f"caption set {row.name!r} describes regions; judges see whole pictures: leave it out"
             )
-    names = [row.name for row in sets]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"caption set {name!r} is named twice; name it once")
-        if name.startswith(f"{PEOPLE_RUNS}-"):
-            raise InputError(f"caption set {name!r} has the name of people's captions; leave it out")
+        if row.name.startswith(f"{PEOPLE_RUNS}-"):
+            raise InputError(f"caption set {row.name!r} has the name of people's captions; leave it out")
 
 
 def _images(

@@ -9,9 +9,8 @@ Source: Karpathy and Fei-Fei 2015, section 4.3 and Table 3, whose references are
 of captions are shorter.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,9 +29,8 @@ from evaluation.services.captions.figures import (
     Documents,
     caption_figures,
     notes_on_cuts,
-    remarks_on_intervals,
 )
-from evaluation.services.captions.scores import caption_labels
+from evaluation.services.captions.scores import CaptionSource
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import InputError
 from phrasebox.figure_basis import FigureBasis
@@ -67,7 +65,7 @@ _BoxedTexts = list[tuple[NDArray[Any], str]]
 
 
 def score_region_captions(
-    *, corpus: str, names: Sequence[Path], references: RegionReferences, how: CaptionScoring
+    *, corpus: str, sources: Mapping[str, CaptionSource], references: RegionReferences, how: CaptionScoring
 ) -> dict[str, Any]:
     """Score sets of captions of the same regions: figures with intervals over images, differences of the
     others from the first (`caption_figures`), and the figures of people, as plain data.
@@ -77,7 +75,7 @@ def score_region_captions(
     Raises UnknownName, CampaignError, InputError for sets of whole images or of other regions than the first,
     for a campaign of another corpus and if no region has a reference, and what `score_captions` raises.
     """
-    rows = {str(name): _set_of_regions(str(name), corpus) for name in caption_labels(names).values()}
+    rows = {name: _set_of_regions(source, corpus) for name, source in sources.items()}
     first, described = next(iter(rows)), {name: _described(row, references) for name, row in rows.items()}
     regions = described[first]
     if not regions:
@@ -127,7 +125,9 @@ def score_region_captions(
         "references": sum(len(region.references) for region in regions),
         "basis": basis.as_dict(),
         **asdict(how.resampling),
-        "sets": [{"captions": name, "measures": measured} for name, measured in figures.items()],
+        "rounds": how.rounds,
+        "baseline": next(iter(figures)),
+        "sets": [{"set": name, "measures": measured} for name, measured in figures.items()],
         "differences": differences,
         "people_regions": len(people),
         **of_people,
@@ -136,8 +136,9 @@ def score_region_captions(
     return with_provenance(report, rows, rows[first].corpus, {image[region.image] for region in regions})
 
 
-def _set_of_regions(name: str, corpus: str) -> CaptionSet:
-    row = caption_set_named(name)
+def _set_of_regions(source: CaptionSource, corpus: str) -> CaptionSet:
+    row = caption_set_named(source.name)
+    name = row.name
     if row.corpus.name != corpus:
         raise InputError(
             f"caption set {name!r} is of corpus {row.corpus.name!r}, not of {corpus!r}; name that one"
@@ -205,10 +206,10 @@ def remarks_on_region_captions(report: dict[str, Any]) -> str:
     """Return the remarks on the figures of `score_region_captions`."""
     counted = f"{report['regions']:,} regions, {report['references']:,} references"
     references = RegionReferences(report["layer"], report["campaign"]).called
-    called = " and ".join(caption_set["captions"] for caption_set in report["sets"])
+    called = " and ".join(caption_set["set"] for caption_set in report["sets"])
     lines = [
         f"{called} against {references} of corpus {report['corpus']}: {counted}.",
         f"Left out: {report['without']:,} regions that nobody spoke of.",
         f"People: the first reference of each of {report['people_regions']:,} regions against its others.",
     ]
-    return "\n".join([*lines, *remarks_on_intervals(report)])
+    return "\n".join(lines)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from annotation.common.operations import check_used
 from annotation.selectors.corpora import corpus_named
@@ -19,15 +19,16 @@ from evaluation.services.captions.figures import (
     documents_of,
     notes_on_cuts,
     references_by_image,
-    remarks_on_intervals,
 )
-from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import InputError
+from evaluation.services.imported_sets import by_image
 from phrasebox.balance import CAPTIONS, NOT_REQUESTED, OF_LEFT, UNKNOWN, WITHOUT_REFERENCE, current_tally
 from phrasebox.figure_basis import FigureBasis
-from phrasebox.formats.candidate_captions import Candidate, read_candidates
-from phrasebox.names import ANY
+from phrasebox.formats.candidate_captions import read_candidates
 from phrasebox.text_files import FormatError
+
+#: A file, or a set.
+CaptionSource: TypeAlias = Path | CaptionSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,34 +54,47 @@ class _Matched:
     not_scored: NotScored
 
 
-def candidates_of(file: Path, corpus: str) -> list[Candidate]:
-    """Return the captions of a file, or of the caption set of that name if there is no such file.
+def caption_sources(captions: Sequence[Path]) -> dict[str, CaptionSource]:
+    """Return the file, or the caption set of that name if there is no such file, by a label for each: its
+    name, or its path where another has the same name.
 
-    Raises FormatError, UnknownName for neither, and InputError for a set of another corpus or of regions.
+    Raises InputError if one is named twice.
     """
-    known = CaptionSet.objects.filter(name=str(file), published=True).select_related("corpus").first()
-    if file.exists() or known is None:
-        return read_candidates(file)
-    if known.corpus.name != corpus:
+    often = Counter(path.name for path in captions)
+    labels = {path.name if often[path.name] == 1 else str(path): path for path in captions}
+    if len(labels) < len(captions):
+        raise InputError("one of the captions is named twice; name each file or caption set once")
+    rows = CaptionSet.objects.filter(name__in=map(str, captions), published=True)
+    stored = {row.name: row for row in rows.select_related("corpus", "made_by")}
+    return {label: path if path.exists() else stored.get(str(path), path) for label, path in labels.items()}
+
+
+def captions_by_image(source: CaptionSource, names: CorpusNames) -> tuple[dict[int, str], list[str]]:
+    """Return the caption of each image of a file or a set, by row id; and the names of images that the corpus
+    lacks.
+
+    Raises FormatError, and InputError for a set of another corpus or of regions.
+    """
+    if isinstance(source, Path):
+        of_image, unknown = by_image(read_candidates(source), names, source)
+        return {pk: candidate.caption for pk, candidate in of_image.items()}, unknown
+    if source.corpus.name != names.corpus:
         raise InputError(
-            f"caption set {known.name!r} is of corpus {known.corpus.name!r}, not of {corpus!r}; name that one"
+            f"caption set {source.name!r} is of corpus {source.corpus.name!r}, not of {names.corpus!r}; name "
+            "that one"
         )
-    if known.regions:
+    if source.regions:
         raise InputError(
-            f"caption set {known.name!r} describes regions; name the layer or the campaign with what people "
+            f"caption set {source.name!r} describes regions; name the layer or the campaign with what people "
             "say of regions"
         )
-    names = names_of(corpus).image_name
-    rows = known.captions.order_by("position").values_list("position", "image_id", "text")
-    return [
-        Candidate(names[image], text, f"caption {position + 1}") for position, image, text in rows.iterator()
-    ]
+    return dict(source.captions.values_list("image_id", "text")), []
 
 
-def score_caption_files(
+def score_caption_sources(
     *,
     corpus: str,
-    files: Sequence[Path],
+    sources: Mapping[str, CaptionSource],
     how: CaptionScoring,
     subset: Subset | None = None,
     documents: Subset | None = None,
@@ -88,7 +102,7 @@ def score_caption_files(
     declared: Declaration = UNDECLARED,
     leave_unused: bool = True,
 ) -> dict[str, Any]:
-    """Score files of captions, or caption sets: figures with intervals, differences of the others from the
+    """Score captions of `caption_sources`: figures with intervals, differences of the others from the
     first (`caption_figures`), and what was excluded, as plain data.
 
     All captions of an image are its references. `documents` are the images whose references CIDEr counts as
@@ -100,8 +114,7 @@ def score_caption_files(
     AgreementError, and InputError for a file that is named twice and a declaration that belongs to no single
     file; each message is one line.
     """
-    labels = caption_labels(files)
-    outside = [label for label, file in labels.items() if file.exists()]
+    outside = [label for label, source in sources.items() if isinstance(source, Path)]
     if declared.trained_on and len(outside) != 1:
         raise InputError(
             f"{len(outside)} files: what the writer was trained on is declared of one file; name one alone"
@@ -111,13 +124,12 @@ def score_caption_files(
     inside = [pk for pk in names.image_name if subset is None or pk in subset.images]
     cases = [pk for pk in inside if references.get(pk)]
     matched = {
-        label: _match(file, candidates_of(file, corpus), names, inside, cases, missing)
-        for label, file in labels.items()
+        label: _match(label, source, names, inside, cases, missing) for label, source in sources.items()
     }
     lacking = frozenset[int]().union(*(match.lacking for match in matched.values()))
     scored = [pk for pk in cases if missing != LEAVE_OUT or pk not in lacking]
     if not scored:
-        raise InputError(f"no image has a caption in each of {', '.join(labels)}; compare fewer of them")
+        raise InputError(f"no image has a caption in each of {', '.join(sources)}; compare fewer of them")
     _count_captions(matched, frozenset(scored), names)
     check_used(current_tally().sheet(), leave_unused=leave_unused)
     counted_in = documents_of(corpus, documents, references)
@@ -147,9 +159,11 @@ def score_caption_files(
         "unrelated": sum(unrelated.get(pk, 0) for pk in scored),
         "basis": basis.as_dict(),
         **asdict(how.resampling),
+        "rounds": how.rounds,
+        "baseline": next(iter(figures)),
         "sets": [
             {
-                "captions": label,
+                "set": label,
                 "without_output": len(match.lacking),
                 "not_scored": {word: list(images) for word, images in asdict(match.not_scored).items()},
                 "measures": figures[label],
@@ -158,10 +172,7 @@ def score_caption_files(
         ],
         "differences": differences,
     }
-    systems = {
-        label: declared if label in outside else caption_set_named(file.name)
-        for label, file in labels.items()
-    }
+    systems = {label: declared if isinstance(source, Path) else source for label, source in sources.items()}
     return with_provenance(report, systems, corpus_named(corpus), scored)
 
 
@@ -186,21 +197,9 @@ def _notes_on_missing(matched: Mapping[str, _Matched]) -> tuple[str, ...]:
     return tuple(f"{label}: no caption of {len(match.lacking):,} images." for label, match in matched.items())
 
 
-def caption_labels(files: Sequence[Path]) -> dict[str, Path]:
-    """Return a label for each file or caption set: its name, or its path where another has the same name.
-
-    Raises InputError if one is named twice.
-    """
-    often = Counter(file.name for file in files)
-    labels = {file.name if often[file.name] == 1 else str(file): file for file in files}
-    if len(labels) < len(files):
-        raise InputError("one of the captions is named twice; name each file or caption set once")
-    return labels
-
-
 def _match(
-    file: Path,
-    candidates: Sequence[Candidate],
+    label: str,
+    source: CaptionSource,
     names: CorpusNames,
     inside: Sequence[int],
     cases: Sequence[int],
@@ -212,37 +211,20 @@ def _match(
     Raises FormatError if two entries are of one image, a name is ambiguous, or no image is left, and
     MissingOutput.
     """
-    by_name: Mapping[tuple[str, ...], Mapping[str, int | None]] = {ANY: names.image}  # of a caption set
-    if file.exists():
-        by_name = {spaces: names.images_in(file, spaces) for spaces in {entry.spaces for entry in candidates}}
-    by_image: dict[int, Candidate] = {}
-    unknown = []
-    for candidate in candidates:
-        pk = by_name[candidate.spaces][candidate.image]
-        if pk is None:
-            unknown.append(candidate.image)
-        elif pk in by_image:
-            raise FormatError(
-                f"{candidate.position} and {by_image[pk].position} are of one image, "
-                f"{names.image_name[pk]!r}",
-                file=file,
-                expected="one caption for each image",
-            )
-        else:
-            by_image[pk] = candidate
+    of_image, unknown = captions_by_image(source, names)
     requested, scorable = frozenset(inside), frozenset(cases)
-    lacking = [pk for pk in cases if pk not in by_image]
+    lacking = [pk for pk in cases if pk not in of_image]
     lacking_names = tuple(names.image_name[pk] for pk in lacking)
     not_scored = NotScored(
         missing=lacking_names if missing == LEAVE_OUT else (),
         unknown=tuple(unknown),
-        outside=tuple(names.image_name[pk] for pk in by_image if pk not in requested),
-        bare=tuple(names.image_name[pk] for pk in inside if pk in by_image and pk not in scorable),
+        outside=tuple(names.image_name[pk] for pk in of_image if pk not in requested),
+        bare=tuple(names.image_name[pk] for pk in inside if pk in of_image and pk not in scorable),
     )
     if len(lacking) == len(cases):
         raise FormatError(
             f"has no caption of corpus {names.corpus!r} that can be scored: {not_scored_text(not_scored)}",
-            file=file,
+            file=source if isinstance(source, Path) else label,
             expected=f"images by file name, key or id, as {next(iter(names.image_name.values()), '')!r}",
         )
     check_missing(
@@ -250,9 +232,9 @@ def _match(
         lacking=lacking_names,
         out_of=len(cases),
         cases="images",
-        output=f"caption in {file.name!r}",
+        output=f"caption in {label!r}",
     )
-    return _Matched({pk: entry.caption for pk, entry in by_image.items()}, frozenset(lacking), not_scored)
+    return _Matched(of_image, frozenset(lacking), not_scored)
 
 
 def not_scored_text(not_scored: NotScored) -> str:
@@ -275,18 +257,18 @@ def _number(number: int, what: str) -> str:
 
 
 def remarks_on_captions(report: dict[str, Any]) -> str:
-    """Return the remarks on the figures of `score_caption_files`."""
+    """Return the remarks on the figures of `score_caption_sources`."""
     which = f" ({report['subset']})" if report["subset"] else ""
     counted = f"{_number(report['images'], 'image')}, {_number(report['references'], 'reference')}"
-    called = " and ".join(caption_set["captions"] for caption_set in report["sets"])
+    called = " and ".join(caption_set["set"] for caption_set in report["sets"])
     lines = [f"{called} against corpus {report['corpus']}{which}: {counted}."]
     for caption_set in report["sets"]:
         excluded_text = not_scored_text(
             NotScored(**{word: tuple(names) for word, names in caption_set["not_scored"].items()})
         )
         if excluded_text:
-            lines.append(f"Left out of {caption_set['captions']}: {excluded_text}.")
+            lines.append(f"Left out of {caption_set['set']}: {excluded_text}.")
     if report["unrelated"]:
         counted = _number(report["unrelated"], "caption")
         lines.append(f"No references: {counted} whose authors say that they are unrelated.")
-    return "\n".join([*lines, *remarks_on_intervals(report)])
+    return "\n".join(lines)

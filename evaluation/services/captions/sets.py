@@ -1,21 +1,23 @@
 """Sets of captions that systems wrote: listing them, looking them up by name, writing them to files."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from django.utils.translation import gettext_lazy as _
 
+from annotation.common.database import chunks
 from annotation.common.operations import Help, Named, NewFile, OperationContext
 from annotation.formats.fields import is_number
 from annotation.selectors.corpora import row_named
-from evaluation.models import CaptionSet
+from evaluation.models import CaptionSet, WrittenCaption
 from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT
 from evaluation.services.predicting import PredictionSet, prediction_values
 from evaluation.services.stored_kinds import CAPTION_SETS
+from models_core.phase_cache import digest_of_parts
 from phrasebox.text_files import whole_file
 
 
@@ -23,12 +25,12 @@ from phrasebox.text_files import whole_file
 class CaptionSetSummary(PredictionSet):
     """Captions that one system wrote. `regions` is the feature set whose regions were described, empty for
     whole images; `in_training` is the number of captions that occur word for word among its training
-    captions."""
+    captions, None where these are unknown."""
 
     regions: str
     captions: int
     distinct: int
-    in_training: int
+    in_training: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,28 @@ def download_caption_set(request: DownloadCaptionSetRequest, context: OperationC
 def caption_set_named(name: str) -> CaptionSet:
     """Return the published set; raises UnknownName listing what exists."""
     return row_named(CaptionSet.objects.filter(published=True).select_related("corpus", "made_by"), name)
+
+
+def write_caption_rows(caption_set: CaptionSet, captions: Iterable[WrittenCaption]) -> list[str]:
+    """Write the captions of a new set in their order, and set its counts and its digest; the caller calls
+    `save`. Return their texts.
+
+    The digest covers names of images instead of row ids: it does not depend on where the corpus is imported.
+    """
+    name_of = names_of(caption_set.corpus.name).image_name
+    parts: list[list[Any]] = []
+    images: set[int] = set()
+    for chunk in chunks(captions, ROWS_PER_INSERT):
+        for position, row in enumerate(chunk, start=len(parts)):
+            row.caption_set, row.position = caption_set, position
+            images.add(row.image_id)
+        WrittenCaption.objects.bulk_create(chunk)
+        parts += [[name_of[row.image_id], row.box, row.text] for row in chunk]
+    texts = [text for *_place, text in parts]
+    caption_set.caption_count, caption_set.image_count = len(parts), len(images)
+    caption_set.distinct = len(set(texts))
+    caption_set.digest = digest_of_parts(parts)
+    return texts
 
 
 def coco_results(caption_set: CaptionSet) -> Iterator[dict[str, Any]]:

@@ -16,12 +16,11 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 from pydantic import Field
 
-from annotation.common.database import chunks
 from annotation.common.operations import Help, OperationContext
 from evaluation.comparison.provenance import provenance_of
 from evaluation.models import CaptionSet, System, WrittenCaption
-from evaluation.services.captions.sets import CaptionSetSummary, caption_set_summary
-from evaluation.services.common import ROWS_PER_INSERT, InputError
+from evaluation.services.captions.sets import CaptionSetSummary, caption_set_summary, write_caption_rows
+from evaluation.services.common import InputError
 from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.phases import PhaseShares
 from evaluation.services.predicting import (
@@ -45,7 +44,7 @@ from models_core.estimators.base import RaggedRows
 from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.substrings import best_substrings
 from models_core.estimators.predictors import WritingSettings
-from models_core.phase_cache import PhaseProgress, digest_of_parts
+from models_core.phase_cache import PhaseProgress
 from models_core.systems.caption_reading import written_words
 from models_core.systems.dataset import Vectors, checked_vectors
 from models_core.systems.text_sides import WordTexts
@@ -161,27 +160,19 @@ def _fill(
 ) -> None:
     """Write the rows of the set, and count them."""
     image = writer.dataset.names.image
-    texts: list[list[Any]] = []
     rows = (
         WrittenCaption(
-            caption_set=caption_set,
-            position=position,
             image_id=image[written.image],
             box=list(written.box),
             text=written.words.text,
             log_probability=written.words.log_probability,
         )
-        for position, written in enumerate(writer.captions(places, how, progress))
+        for written in writer.captions(places, how, progress)
     )
-    for chunk in chunks(rows, ROWS_PER_INSERT):
-        WrittenCaption.objects.bulk_create(chunk)
-        texts += [[row.image_id, row.box, row.text] for row in chunk]
+    texts = write_caption_rows(caption_set, rows)
     known = writer.training_captions()
-    caption_set.caption_count, caption_set.image_count = len(texts), len(places)
-    caption_set.distinct = len({text for *_ids, text in texts})
-    caption_set.in_training = sum(text in known for *_ids, text in texts)
-    names = writer.dataset.names.image_name
-    caption_set.digest = digest_of_parts([[names[pk], box, text] for pk, box, text in texts])
+    caption_set.image_count = len(places)  # also those without a region
+    caption_set.in_training = sum(text in known for text in texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,17 +21,14 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
-from pydantic import Field
 
-from annotation.common.operations import FileUpload, Help, Named, OperationContext, with_sheet
+from annotation.common.operations import Help, OperationContext, with_sheet
 from annotation.common.readers import stream
-from annotation.selectors.corpora import CORPORA, corpus_named, note_turned
-from evaluation.comparison.subsets import subset_named
+from annotation.selectors.corpora import corpus_named, note_turned
 from evaluation.formats.sent_files import read_json_lines
-from evaluation.models import LocalizationSet, System
-from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
-from evaluation.services.common import MOST_READ, InputError, check_file
-from evaluation.services.declarations import TrainedOn, declared_training
+from evaluation.models import LocalizationSet
+from evaluation.selectors import CorpusNames, captions_as_counted, image_sizes, names_of
+from evaluation.services.imported_sets import PREDICTIONS_UPLOAD, SetImport, origin_of
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
@@ -40,17 +37,12 @@ from evaluation.services.localizations.sets import (
     detections_of,
     localization_set_values,
     localized_mentions,
-    packed_ids,
     write_rows,
 )
-from evaluation.services.request_fields import check_images
 from evaluation.services.stored import get_or_publish
-from evaluation.services.systems import registry
-from evaluation.services.systems.registry import SYSTEMS
-from models_core import storage
 from models_core.features.text.phrases import phrase_text
 from phrasebox.balance import BOXES, MENTIONS, OUTSIDE, BalanceSheet, current_tally
-from phrasebox.text_files import FormatError, short_repr, text_size, whole_file
+from phrasebox.text_files import FormatError, short_repr, whole_file
 
 #: The largest number that a region or a score may have: both are stored in single precision.
 _LARGEST = float(np.finfo(np.float32).max)
@@ -107,34 +99,12 @@ class ImportedLocalizations(LocalizationSetSummary):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalizationsImport:
+class LocalizationsImport(SetImport):
     """Predictions made elsewhere: a line of JSON for each mention with its regions, and lines with the
     detections of phrases. All of them are stored, or none. Without a system, one with the set's name is
     created, with a declaration of its training data."""
 
-    name: Annotated[str, Named(), Help(_("Name of the set"))]
-    file: Annotated[
-        Path,
-        FileUpload(most=MOST_READ, unpacked=text_size),
-        Help(_("Predictions"), _("JSON Lines (jsonl, jsonl.gz)")),
-    ]
-    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
-    system: Annotated[
-        Annotated[str, Named(SYSTEMS)] | None, Help(_("System that made them"), _("If it is here"))
-    ] = None
-    split: Annotated[
-        str,
-        Field(max_length=1000),
-        Help(
-            _("Images that were looked at"),
-            _(
-                "A split, a fold such as 1/5, or run:NAME; those of which the file has nothing are missing "
-                "output. Else all images"
-            ),
-        ),
-    ] = ""
-    seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
-    trained_on: TrainedOn = ""
+    file: Annotated[Path, PREDICTIONS_UPLOAD, Help(_("Predictions"), _("JSON Lines (jsonl, jsonl.gz)"))]
 
 
 @with_sheet
@@ -143,30 +113,14 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
 
     Raises Invalid, UnknownName, InputError, BadSubset, Busy, and FormatError naming the line.
     """
-    name, corpus, path, system = request.name, request.corpus, request.file, request.system
-    split, seed, declared = request.split, request.seed, declared_training(request.trained_on, context)
-    check_images("split", split, corpus_named(corpus), context, runs=True)
-    check_file(path, "predictions as JSON Lines")
-    row = corpus_named(corpus)
-    made_by: System | None = registry.system_row(system) if system else None
-    if made_by is not None and made_by.corpus_id != row.pk:
-        raise InputError(
-            f"system {system!r} is of corpus {made_by.corpus.name!r}; name one of corpus {corpus!r}, or none"
-        )
-    names, subset = names_of(corpus), subset_named(corpus, split, seed=seed, files=context.by_path)
-    tag, images = system or name, declared.images()
-    registry.check_declaration(tag, corpus, declared.trained_on)
-    columns = {
-        "corpus": row,
-        **({"made_by": made_by} if made_by is not None else {}),
-        "split": split,
-        "seed": seed,
-        "source": path.name,
-        "source_digest": storage.file_digest(path),
-        "input_digest": digest_of_images(subset.images, names) if subset else "",
-    }
+    corpus, path = request.corpus, request.file
+    origin = origin_of(request, context, "predictions as JSON Lines")
     reader = _Reader(
-        path, names, image_sizes(corpus), captions_as_counted(corpus), subset.images if subset else None
+        path,
+        origin.names,
+        image_sizes(corpus),
+        captions_as_counted(corpus),
+        origin.subset.images if origin.subset else None,
     )
 
     def fill(localization_set: LocalizationSet) -> None:
@@ -176,19 +130,16 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
             raise FormatError("has no mention", file=path, expected="a line for each mention")
         localization_set.limit = reader.most_regions
         localization_set.clipped = reader.clipped
-        if subset is not None:
-            localization_set.image_ids = packed_ids(np.asarray(sorted(subset.images)))
+        origin.note_images(localization_set)
 
-    localization_set, created = get_or_publish(LocalizationSet, name, columns, fill)
+    localization_set, created = get_or_publish(LocalizationSet, request.name, origin.columns, fill)
     tally = current_tally()
     tally.take_others(MENTIONS, localization_set.mention_count)
     tally.count(BOXES, reader.regions)
     tally.take(BOXES, reader.regions - reader.outside)
     tally.leave(BOXES, OUTSIDE, reader.outside)
-    note_turned(row, {image for image, *_position in reader.mention_lines})
-    if declared.trained_on:
-        requester = registry.requested_by(context)
-        registry.link_output(localization_set, tag, requester, trained_on=declared.trained_on, images=images)
+    note_turned(corpus_named(corpus), {image for image, *_position in reader.mention_lines})
+    origin.link(localization_set, context)
     return ImportedLocalizations(
         **localization_set_values(localization_set),
         phrases=localization_set.detections.count(),

@@ -38,7 +38,6 @@ from evaluation.services.localizations.sets import (
     LocalizationSetSummary,
     LocalizedMention,
     localization_set_values,
-    packed_ids,
     write_rows,
 )
 from evaluation.services.phases import PhaseShares
@@ -47,6 +46,7 @@ from evaluation.services.predicting import (
     SetField,
     check_set,
     method_of,
+    packed_ids,
     region_sets,
     requested_system,
 )

@@ -151,9 +151,7 @@ def localization_report(request: LocalizationScoring) -> dict[str, Any]:
         "frequent": frequent_phrases(scored_set),
     }
     if other_set is not None:
-        report |= differences_from(
-            other_set, scored_set, all_mentions, subset, request.missing, request.resampling
-        )
+        report |= differences_from(other_set, row, all_mentions, subset, request.missing, request.resampling)
         report["differences_basis"] = basis_of(report["differences_mentions"])
     sets = {row_of_set.name: row_of_set for row_of_set in (row, other_set) if row_of_set is not None}
     return with_provenance(report, sets, row.corpus, {mention.image for mention in mentions})

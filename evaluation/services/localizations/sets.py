@@ -12,7 +12,7 @@ from annotation.selectors.corpora import row_named
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT
-from evaluation.services.predicting import PredictionSet, prediction_values
+from evaluation.services.predicting import PredictionSet, packed_images, prediction_values
 from models_core.phase_cache import digest_of_parts
 
 #: The numbers of a packed region: xmin, ymin, xmax, ymax, score.
@@ -133,16 +133,12 @@ def _chunks(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
         start += len(part)
 
 
-def packed_ids(ids: NDArray[np.int64]) -> bytes:
-    """Pack row ids as a set stores them."""
-    return ids.astype(_ID).tobytes()
-
-
 def images_looked_at(localization_set: LocalizationSet) -> frozenset[int]:
     """Return the ids of the images that a set covers. Where that is unknown, as for a file without a
     declaration: those in which it has a mention."""
-    if localization_set.image_ids is not None:
-        return frozenset(np.frombuffer(localization_set.image_ids, _ID).tolist())
+    packed = packed_images(localization_set)
+    if packed is not None:
+        return packed
     return frozenset(localization_set.mentions.values_list("image_id", flat=True))
 
 

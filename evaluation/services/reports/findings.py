@@ -33,7 +33,8 @@ from evaluation.report_data.tag_scores import ScoredTags
 from evaluation.reporting.document import ReportDocument
 from evaluation.selectors import judged_pairs, names_of
 from evaluation.services.reports.request import ReportError, ReportRows, system_of
-from evaluation.services.tagging.scores import TagScoring, score_tag_set
+from evaluation.services.tagging.scores import score_tag_set
+from evaluation.services.tagging.true_tags import TagScoring
 from phrasebox.agreement.estimates import AgreementError, Bootstrap
 from phrasebox.agreement.summary import Resampling
 from phrasebox.figure_basis import basis_from_dict
@@ -77,8 +78,7 @@ def _tags(rows: ReportRows, steps: _Steps) -> list[ScoredTags]:
     )
     for tag_set in rows.tags:
         steps(f"scoring tags of {tag_set.name}", counts=False)
-        corpus = rows.snapshot.corpus.name
-        scored_tags.append(score_tag_set(corpus=corpus, name=tag_set.name, how=how, subset=rows.subset))
+        scored_tags.append(score_tag_set(tag_set, how=how, subset=rows.subset))
     return scored_tags
 
 

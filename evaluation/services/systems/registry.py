@@ -21,7 +21,8 @@ from annotation import audit
 from annotation.common.operations import OperationContext, StoredKind
 from annotation.selectors.corpora import corpus_named, row_named
 from evaluation.comparison.provenance import Hashes
-from evaluation.models import LocalizationSet, Run, System
+from evaluation.models import System
+from evaluation.models.stored import SystemOutput
 from evaluation.selectors import run_named
 from evaluation.services.common import InputError
 from evaluation.services.stored import remove_stored
@@ -174,7 +175,7 @@ def check_declaration(tag: str, corpus: str, trained_on: str) -> None:
 
 
 def link_output(
-    row: Run | LocalizationSet,
+    row: SystemOutput,
     tag: str,
     requester: RequestedBy = BY_COMMAND,
     *,

@@ -16,29 +16,35 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, OperationContext
+from annotation.common.operations import Help, Named, OperationContext, invalid
 from annotation.protocol.terms import CaptionRecord
-from annotation.selectors.corpora import CORPORA, corpus_named
-from evaluation.selectors import names_of
-from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
-from evaluation.services.common import InputError, check_name
+from annotation.selectors.corpora import Corpus, corpus_named
+from evaluation.models import TagSet
+from evaluation.services.candidates import (
+    Candidates,
+    check_alike,
+    import_candidates,
+    shuffled,
+    store_candidate_runs,
+)
+from evaluation.services.common import InputError
 from evaluation.services.phases import PhaseShares
-from evaluation.services.runs.files import digest_of_files
+from evaluation.services.stored_kinds import TAG_SETS
+from evaluation.services.tagging.sets import tag_set_named
 from evaluation.services.tags.reading import TagReader
 from models_core.features.text.tags import DEFAULT_ALPHA, ranked_tags
 from models_core.phase_cache import PhaseProgress
-from phrasebox.formats.tag_lines import read_tag_lines
 from phrasebox.text.stems import stem
 from phrasebox.text.tokens import tokenise
-from phrasebox.text_files import FormatError
 
+#: Number of rows of a set that are read at a time.
+_ROWS = 2_000
 #: Default number of judged tags of each system.
 JUDGED_TAGS = 10
 #: For a control image: the most fitting tags, the number of captions that mention each, the number of
@@ -57,15 +63,14 @@ class TagMixRequest:
     system. A batch of these runs asks people."""
 
     name: Annotated[str, Named(max_length=80), Help(_("Name of the new corpus"))]
-    lists: Annotated[
-        tuple[str, ...],
-        Field(min_length=1),
-        Help(_("Tags of systems"), _("SYSTEM=FILE: the name of a system, and its tags as JSON Lines")),
+    sets: Annotated[
+        tuple[Annotated[str, Named(TAG_SETS)], ...],
+        Field(min_length=1, max_length=20),
+        Help(_("Tag sets"), _("Of one corpus")),
     ]
-    corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"), _("Whose images have the tags"))]
     depth: Annotated[int, Field(ge=1, le=1000), Help(_("Tags of each system that are judged"))] = JUDGED_TAGS
     images: Annotated[
-        _Number, Help(_("Images"), _("How many tags are drawn; 0: all that all files have"))
+        _Number, Help(_("Images"), _("How many images are drawn; 0: all that the sets have tags of"))
     ] = 0
     controls: Annotated[_Number, Help(_("Images for control items"), _("Others, drawn too"))] = 0
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"), _("Of what is drawn"))] = 0
@@ -82,26 +87,35 @@ class MixedTags:
     runs: tuple[str, ...]
 
 
+def check_tag_mixing(request: TagMixRequest, context: OperationContext) -> TagMixRequest:
+    """Raise Invalid if a corpus of that name exists already."""
+    if Corpus.objects.filter(name=request.name).exists():
+        raise invalid("name", "taken", value=request.name)
+    return request
+
+
 def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
     """Create the corpus and its runs. Repeating the same request changes nothing.
 
-    Raises UnknownName, FormatError, InputError, IntakeError, Busy and OSError.
+    Raises UnknownName, InputError, IntakeError and Busy.
     """
-    files, progress = _files(request.lists), PhaseShares(context.report_progress)
-    lists = {system: _read(request, system, path) for system, path in files.items()}
+    sets, progress = [tag_set_named(name) for name in request.sets], PhaseShares(context.report_progress)
+    check_alike(sets)
+    corpus = sets[0].corpus.name
+    lists = {tag_set.name: _best_tags(tag_set, request.depth) for tag_set in sets}
     rng = np.random.default_rng(request.seed)
-    chosen, others = _images(request, lists, rng)
+    chosen, others = _images(request, corpus, lists, rng)
     texts = {
         pk: shuffled(rng, {tag for tags in lists.values() for tag, _ in tags[pk]}) for pk in sorted(chosen)
     }
     pool = [tag for tags in texts.values() for tag in tags]
-    controls = _controls(request, others, pool, rng, progress) if request.controls else {}
+    controls = _controls(request, corpus, others, pool, rng, progress) if request.controls else {}
     candidates = Candidates(
         name=request.name,
-        corpus=request.corpus,
+        corpus=corpus,
         judged={pk: list(map(CaptionRecord, tags)) for pk, tags in texts.items()},
         controls=controls,
-        source=f"tags of {', '.join(files)}",
+        source=f"tags of {', '.join(lists)}",
     )
     import_candidates(candidates, phase="mixing tags", progress=progress)
     runs = store_candidate_runs(
@@ -109,62 +123,39 @@ def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
         {system: {pk: tags[pk] for pk in texts} for system, tags in lists.items()},
         what="tags",
         depth=request.depth,
-        digests={system: digest_of_files([path]) for system, path in files.items()},
     )
     return MixedTags(request.name, len(texts), sum(map(len, texts.values())), len(controls), runs)
 
 
-def _files(lists: Sequence[str]) -> dict[str, Path]:
-    """Return the file of each system. Raises InputError."""
-    files: dict[str, Path] = {}
-    for argument in lists:
-        system, equals, path = argument.partition("=")
-        if not (system and equals and path):
-            raise InputError(f"{argument!r}: expected SYSTEM=FILE, as people=nouns.jsonl")
-        if system in files:
-            raise InputError(f"system {system!r} is named twice; give each system a name of its own")
-        files[system] = Path(path)
-    return files
-
-
-def _read(request: TagMixRequest, system: str, path: Path) -> _Ranked:
-    """Return the best tags of each image, by the image's id. Raises InputError for an image that the corpus
-    lacks."""
-    check_name(f"{request.name}-{system}", "run")
-    names, ranked = names_of(request.corpus), _Ranked()
-    image_of = names.images_in(path)
-    for image, tags in read_tag_lines(path):
-        pk = image_of[image]
-        if pk is None:
-            raise InputError(
-                f"{path}: image {image!r} is not in corpus {request.corpus!r}; use tags of this corpus"
-            )
-        if pk in ranked:
-            raise FormatError(f"image {image!r} is there twice, under two names", file=path)
+def _best_tags(tag_set: TagSet, depth: int) -> _Ranked:
+    """Return the best tags of each image of a set, by the image's id."""
+    ranked = _Ranked()
+    for pk, tags in tag_set.images.order_by("position").values_list("image_id", "tags").iterator(_ROWS):
         best: dict[str, float] = {}
         for tag, score in tags:
             best.setdefault(tag.lower(), score)
-        ranked[pk] = list(best.items())[: request.depth]
+        ranked[pk] = list(best.items())[:depth]
     return ranked
 
 
 def _images(
-    request: TagMixRequest, lists: Mapping[str, _Ranked], rng: np.random.Generator
+    request: TagMixRequest, corpus: str, lists: Mapping[str, _Ranked], rng: np.random.Generator
 ) -> tuple[set[int], list[int]]:
     """Return the images to be judged, and the others in random order. Raises InputError for too few."""
     common = set.intersection(*(set(of_system) for of_system in lists.values()))
     tagged = sorted(pk for pk in common if any(of_system[pk] for of_system in lists.values()))
     if len(tagged) < max(1, request.images):
         raise InputError(
-            f"the files have tags of {len(tagged)} images in common; expected {max(1, request.images)}"
+            f"the sets have tags of {len(tagged)} images in common; expected {max(1, request.images)}"
         )
     chosen = rng.permutation(tagged)[: request.images or None].tolist()
-    others = corpus_named(request.corpus).images.exclude(pk__in=chosen).order_by("pk")
+    others = corpus_named(corpus).images.exclude(pk__in=chosen).order_by("pk")
     return set(chosen), rng.permutation(list(others.values_list("pk", flat=True))).tolist()
 
 
 def _controls(
     request: TagMixRequest,
+    corpus: str,
     images: Sequence[int],
     pool: Sequence[str],
     rng: np.random.Generator,
@@ -174,15 +165,15 @@ def _controls(
 
     Raises InputError if too few images have captions that agree on a tag.
     """
-    fitting = _fitting(request, images, progress)
+    fitting = _fitting(request, corpus, images, progress)
     if len(fitting) < request.controls:
         raise InputError(
             f"{len(fitting)} images of the {len(images)} that are left have a tag that {NAMED_BY} captions "
             f"name; expected {request.controls} for control items"
         )
     words = {word for tag in (*pool, *chain.from_iterable(fitting.values())) for word in _words(tag)}
-    images_saying = _images_saying(request.corpus, words)
-    described = corpus_named(request.corpus).image_count
+    images_saying = _images_saying(corpus, words)
+    described = corpus_named(corpus).image_count
     records_of_image = {}
     for pk, tags in fitting.items():
         words_of_image = {word for word, there in images_saying.items() if pk in there}
@@ -205,11 +196,13 @@ def _meeting(images_of_word: Mapping[str, set[int]], tag: str, others: Sequence[
     return float(np.mean(ratios))
 
 
-def _fitting(request: TagMixRequest, images: Sequence[int], progress: PhaseProgress) -> dict[int, list[str]]:
+def _fitting(
+    request: TagMixRequest, corpus: str, images: Sequence[int], progress: PhaseProgress
+) -> dict[int, list[str]]:
     """Return the first images, up to the requested number, with the best tags that several captions
     mention."""
     reader, tags_of_image = TagReader(), dict[int, list[str]]()
-    rows = corpus_named(request.corpus).images.filter(captions__unrelated=False)
+    rows = corpus_named(corpus).images.filter(captions__unrelated=False)
     for pk in images:
         if len(tags_of_image) == request.controls:
             break

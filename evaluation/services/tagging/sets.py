@@ -8,29 +8,29 @@ import numpy as np
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
+from annotation.common.database import chunks
 from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext
 from annotation.selectors.corpora import row_named
-from evaluation.models import TagSet
+from evaluation.models import TaggedImage, TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError
 from evaluation.services.predicting import PredictionSet, prediction_values
 from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tags.ranked import ImageTags, tag_layouts, write_ranked_tags
+from models_core.phase_cache import digest_of_parts
 
-#: Number of rows read at a time: each may hold a score for every tag.
+#: Number of rows read or written at a time: each may hold a score for every tag.
 _ROWS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagSetSummary(PredictionSet):
-    """Ranked tags of images: from a system, or from the weak collection in `source`."""
-
-    source: str
+    """Ranked tags of images."""
 
 
 def tag_set_summary(row: TagSet) -> TagSetSummary:
     """Return the summary of a tag set, for lists."""
-    return TagSetSummary(**prediction_values(row), source=row.source)
+    return TagSetSummary(**prediction_values(row))
 
 
 def tag_set_named(name: str, corpus: str = "") -> TagSet:
@@ -43,6 +43,20 @@ def tag_set_named(name: str, corpus: str = "") -> TagSet:
             f"tag set {name!r} is of corpus {tag_set.corpus.name!r}, not of {corpus!r}; name that one"
         )
     return tag_set
+
+
+def fill_tag_set(row: TagSet, tags_of_images: Iterator[tuple[int, list[list[Any]], bytes]]) -> None:
+    """Write the rows of a new set: for each image its row id, its ranked tags, and all its scores."""
+    digests = []
+    rows = (
+        TaggedImage(tag_set=row, position=position, image_id=image, tags=tags, scores=scores)
+        for position, (image, tags, scores) in enumerate(tags_of_images)
+    )
+    for chunk in chunks(rows, _ROWS):
+        TaggedImage.objects.bulk_create(chunk)
+        digests += [[item.image_id, item.tags, bytes(item.scores).hex()] for item in chunk]
+    row.image_count = len(digests)
+    row.digest = digest_of_parts([digest_of_parts(item) for item in digests])
 
 
 def tags_of_set(tag_set: TagSet) -> Iterator[ImageTags]:

@@ -26,8 +26,7 @@ from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError
 from evaluation.services.stored import get_or_publish
-from evaluation.services.tagging.sets import TagSetSummary, tag_set_summary
-from evaluation.services.tagging.writing import fill_tag_set
+from evaluation.services.tagging.sets import TagSetSummary, fill_tag_set, tag_set_summary
 from evaluation.services.tags.ranked import SCORE_DIGITS
 from evaluation.services.weak.collections import weak_collection
 from phrasebox.balance import NAMED_IMAGES, UNKNOWN, BalanceSheet, current_tally
@@ -48,14 +47,14 @@ class UserTagsRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedTags(TagSetSummary):
+class ImportedUserTags(TagSetSummary):
     """Tags of users that were imported. `sheet`: which images of the collection the corpus has."""
 
     sheet: BalanceSheet = BalanceSheet()
 
 
 @with_sheet
-def import_user_tags(request: UserTagsRequest, context: OperationContext) -> ImportedTags:
+def import_user_tags(request: UserTagsRequest, context: OperationContext) -> ImportedUserTags:
     """Store the tags, in the corpus's order; repeating it changes nothing.
 
     Raises UnknownName, Invalid, and InputError if a set of that name has other tags, two images of the
@@ -106,4 +105,4 @@ def import_user_tags(request: UserTagsRequest, context: OperationContext) -> Imp
     stored, _created = get_or_publish(TagSet, name, columns, lambda new: fill_tag_set(new, rows()))
     if stored.source != source:
         raise InputError(f"tag set {name!r} already exists; choose another name")
-    return result_of(ImportedTags, tag_set_summary(stored), sheet=tally.sheet())
+    return result_of(ImportedUserTags, tag_set_summary(stored), sheet=tally.sheet())

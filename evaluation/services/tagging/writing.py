@@ -15,10 +15,9 @@ import numpy as np
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.database import chunks
 from annotation.common.operations import Help, OneOf, OperationContext, ServerFile, invalid
 from evaluation.comparison.provenance import provenance_of
-from evaluation.models import System, TaggedImage, TagSet
+from evaluation.models import System, TagSet
 from evaluation.services.common import InputError, check_file
 from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.phases import PhaseShares
@@ -32,17 +31,17 @@ from evaluation.services.systems.read_captions import with_tags
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
 from evaluation.services.systems.training_images import check_not_learned_from
-from evaluation.services.tagging.sets import TagSetSummary, tag_set_summary
+from evaluation.services.tagging.sets import TagSetSummary, fill_tag_set, tag_set_summary
 from evaluation.services.tags.ranked import SCORE_DIGITS
 from models_core.estimators.predictors import CandidateTags, ImageTagger, TagScore, check_score
-from models_core.phase_cache import PhaseProgress, digest_of_parts
+from models_core.phase_cache import PhaseProgress
 from models_core.systems.dataset import Vectors, checked_vectors
 from models_core.systems.kernels import WordVectorTable
 from models_core.systems.tag_texts import TagTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
 from phrasebox.text_files import lines
 
-#: Number of images tagged, and of rows written, at a time.
+#: Number of images tagged at a time.
 _TOGETHER = 256
 #: In the place of a file of tags: those of the training, and all that occur in the corpus's captions.
 OF_CORPUS = "corpus"
@@ -154,20 +153,6 @@ def tag_images(request: TagRequest, context: OperationContext) -> WrittenTags:
         unchanged=not created,
         provenance=provenance_of({stored.name: stored}, stored.corpus, images)[stored.name],
     )
-
-
-def fill_tag_set(row: TagSet, tags_of_images: Iterator[tuple[int, list[list[Any]], bytes]]) -> None:
-    """Write the rows of a new set: for each image its row id, its ranked tags, and all its scores."""
-    digests = []
-    rows = (
-        TaggedImage(tag_set=row, position=position, image_id=image, tags=tags, scores=scores)
-        for position, (image, tags, scores) in enumerate(tags_of_images)
-    )
-    for chunk in chunks(rows, _TOGETHER):
-        TaggedImage.objects.bulk_create(chunk)
-        digests += [[item.image_id, item.tags, bytes(item.scores).hex()] for item in chunk]
-    row.image_count = len(digests)
-    row.digest = digest_of_parts([digest_of_parts(item) for item in digests])
 
 
 @dataclass(frozen=True)

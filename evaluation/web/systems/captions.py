@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Min
+from django.db.models import Min, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy
@@ -58,6 +58,7 @@ def caption_set_detail(request: HttpRequest, row: CaptionSet) -> HttpResponse:
     first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
     order = row.captions.values("image_id").annotate(first=Min("position")).order_by("first")
     images = list(order.values_list("image_id", flat=True)[first : first + PICTURES_PER_PAGE + 1])
+    others = row.corpus.captionsets.filter(published=True, regions="")
     return render(
         request,
         "evaluation/captions.html",
@@ -68,8 +69,8 @@ def caption_set_detail(request: HttpRequest, row: CaptionSet) -> HttpResponse:
             shown=_caption_rows(row, images[:PICTURES_PER_PAGE]),
             later=f"?from={first + PICTURES_PER_PAGE}" if len(images) > PICTURES_PER_PAGE else "",
             first="?" if first else "",
-            share=100 * row.in_training / max(1, row.caption_count),
-            mix=None if row.regions else _mixing_form(request, row),
+            share=None if row.in_training is None else 100 * row.in_training / max(1, row.caption_count),
+            mix=None if row.regions else mixing_form(request, "judge_captions", row, others),
         ),
     )
 
@@ -86,11 +87,13 @@ def _caption_rows(row: CaptionSet, images: list[int]) -> list[_CaptionRow]:
     return [_CaptionRow(captions[pk], people.get(pk, [])[:_PEOPLE]) for pk in images]
 
 
-def _mixing_form(request: HttpRequest, row: CaptionSet) -> RequestForm | None:
-    """Return the form that mixes a set with others; None for accounts that may not."""
-    operation, account = operation_named("judge_captions"), account_of(request)
+def mixing_form(request: HttpRequest, name: str, row: Any, sets: QuerySet[Any]) -> RequestForm | None:
+    """Return the form of an operation that mixes a set with other `sets` for judges; None for accounts that
+    may not."""
+    operation, account = operation_named(name), account_of(request)
     if not operation.permission.allows(account):
         return None
     form = RequestForm(operation, account, initial={"sets": [row.name], "images": 40, "controls": 20})
-    set_row_choices(form, "sets", row.corpus.captionsets.filter(published=True, regions="").order_by("name"))
+    form.auto_id = "mix-%s"
+    set_row_choices(form, "sets", sets.order_by("name"))
     return form

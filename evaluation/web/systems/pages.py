@@ -17,7 +17,7 @@ from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
-from evaluation.models import Run, System
+from evaluation.models import CaptionSet, LocalizationSet, Run, System, TagSet
 from evaluation.services.captions.writing import writes_captions
 from evaluation.services.evaluating import TEST_SPLIT
 from evaluation.services.localizations.predicting import localizes
@@ -106,6 +106,7 @@ _KINDS = (
     "decode_alignments",
     "generate_captions",
     "judge_captions",
+    "judge_tags",
     "localize",
     "score_localization",
     "tag",
@@ -143,12 +144,28 @@ def system_list(request: HttpRequest) -> HttpResponse:
             ],
             page=page,
             any=bool(page.rows) or systems.exists(),
-            localized=visible.visible_localizations(request).filter(made_by=None),
+            from_files=_sets_from_files(request),
             jobs=lines,
             curves=curves_of_trainings(request),
             live=any(job.live for job in lines),
         ),
     )
+
+
+def _sets_from_files(request: HttpRequest) -> list[tuple[str, str, Any]]:
+    """Return the sets that no system here has made: what they are of, the name of their page, and the row."""
+    kinds = (
+        (CaptionSet, _("captions"), "evaluation:captions"),
+        (TagSet, _("tags"), "evaluation:tags"),
+        (LocalizationSet, _("localizations"), "evaluation:localizations"),
+    )
+    return [
+        (kind, page, row)
+        for model, kind, page in kinds
+        for row in visible.visible_sets(request, model)
+        .filter(made_by=None)
+        .only("name", "corpus__name", "image_count", "created_at")
+    ]
 
 
 def run_counts(systems: Sequence[System]) -> dict[int, int]:

@@ -14,6 +14,7 @@ from annotation.web.common.request_forms import RequestForm
 from evaluation.models import TaggedImage, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.web.page_context import page_context, suggest_splits, text_parameter
+from evaluation.web.systems.captions import mixing_form
 
 #: Pictures per page of tags.
 TAGGED_PER_PAGE = 24
@@ -70,6 +71,7 @@ def tag_set_page(request: HttpRequest, row: TagSet) -> HttpResponse:
             figures=figures,
             pools=[item for item in figures.get("measures", ()) if item["distractors"] is not None],
             interval_remarks=interval_remarks(figures) if figures else [],
+            mix=mixing_form(request, "judge_tags", row, row.corpus.tagsets.filter(published=True)),
             others=[item for item in figures.get("measures", ()) if item["distractors"] is None],
         ),
     )

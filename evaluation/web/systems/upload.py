@@ -1,26 +1,33 @@
-"""The page that adds systems made elsewhere: embeddings, scores, runs, or localizations, as files."""
+"""The page that adds what systems made elsewhere: embeddings, scores, runs, captions, tags, or
+localizations, as files."""
+
+from collections.abc import Sequence
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
+from django.utils.formats import localize
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from annotation.common.files import LARGEST_FORM
 from annotation.common.operations import operation_named
 from annotation.web.common.access import RUNNING, for_roles
+from evaluation.services.captions.files import ImportedCaptions
 from evaluation.services.common import MOST_READ
-from evaluation.services.localizations.files import ImportedLocalizations
 from evaluation.services.runs.files import RunReport
 from evaluation.services.systems.upload import AddedSystem
+from evaluation.services.tagging.files import ImportedTags
 from evaluation.web import visible
 from evaluation.web.page_context import page_context
 from evaluation.web.submitted_forms import submitted_form
 from evaluation.web.systems.localizations import remarks_on_import
 
 #: The operations whose forms the page has.
-_OPERATIONS = ("add_system", "import_run", "import_localizations")
+_OPERATIONS = ("add_system", "import_run", "import_captions", "import_tags", "import_localizations")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -47,23 +54,39 @@ def system_upload(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _added(request: HttpRequest, added: AddedSystem | RunReport | ImportedLocalizations) -> HttpResponse:
+def _added(request: HttpRequest, added: Any) -> HttpResponse:
     """Return the page of what was added."""
-    remarks = added.remarks if not isinstance(added, ImportedLocalizations) else remarks_on_import(added)
+    remarks: Sequence[str] = ()
     match added:
         case AddedSystem():
             name, page, done = added.system, "evaluation:system", _("System “%(name)s” was added.")
+            remarks = added.remarks
         case RunReport():
             name, page, done = added.run, "evaluation:run", _("Run “%(name)s” was added.")
+            remarks = added.remarks
+        case ImportedCaptions():
+            name, page, done = added.name, "evaluation:captions", _("Caption set “%(name)s” was added.")
+        case ImportedTags():
+            name, page, done = added.name, "evaluation:tags", _("Tag set “%(name)s” was added.")
+            remarks = _remarks_on_tags(added)
         case _:
-            name, page, done = (
-                added.name,
-                "evaluation:localizations",
-                _("Localization set “%(name)s” was added."),
-            )
+            name, page = added.name, "evaluation:localizations"
+            done = _("Localization set “%(name)s” was added.")
+            remarks = remarks_on_import(added)
     if added.unchanged:
         done = _("“%(name)s” of this file already exists: nothing has changed.")
     messages.success(request, done % {"name": name})
     for remark in remarks:
         messages.warning(request, remark)
     return redirect(page, name)
+
+
+def _remarks_on_tags(imported: ImportedTags) -> list[str]:
+    if not imported.reordered:
+        return []
+    remark = ngettext(
+        "The tags of %(number)s image were not in the order of their scores, and were put in it.",
+        "The tags of %(number)s images were not in the order of their scores, and were put in it.",
+        imported.reordered,
+    )
+    return [remark % {"number": localize(imported.reordered)}]

@@ -591,6 +591,7 @@ VALID: dict[str, Make] = {
     "remove_upload": _upload(),
     "localize": _localizing,
     "list_localization_sets": nothing,
+    "compare_localizations": with_body({"sets": ["found"], "layer": "import"}),
     "import_localizations": lambda: ValidCall(
         body={"name": "sent-regions", "corpus": "quay", "split": "test"},
         files={"file": ("sent.jsonl", _localized())},
@@ -601,6 +602,12 @@ VALID: dict[str, Make] = {
     "score_localization": with_body({"layer": "import"}, localization_set="found"),
     "tag": _tagging,
     "list_tag_sets": nothing,
+    "compare_tags": with_body({"sets": ["tagged"], "missing": "leave-out"}),
+    "import_tags": lambda: ValidCall(
+        body={"name": "sent-tags", "corpus": "quay", "licence": "CC0"},
+        files={"file": ("sent.jsonl", b'{"image": "scene-1.png", "tags": [["dog", 0.5]]}\n')},
+    ),
+    "judge_tags": with_body({"name": "tag-candidates", "sets": ["tagged"]}),
     "show_tag_set": at(tag_set="tagged"),
     "remove_tag_set": lambda: _spare(TagSet, "tagged", "tag_set"),
     "download_tag_set": at(tag_set="tagged"),
@@ -651,6 +658,11 @@ VALID: dict[str, Make] = {
     "generate_captions": _writing,
     "decode_alignments": with_body({"layer": "aligned", "split": "test", "beta": 1.0}, system="good"),
     "list_caption_sets": nothing,
+    "compare_captions": with_body({"sets": ["written"], "measures": ["BLEU-1"]}),
+    "import_captions": lambda: ValidCall(
+        body={"name": "sent-captions", "corpus": "quay"},
+        files={"file": ("sent.csv", b"image,caption\nscene-1.png,a dog\n")},
+    ),
     "show_caption_set": at(caption_set="written"),
     "remove_caption_set": lambda: _spare(CaptionSet, "written", "caption_set"),
     "download_caption_set": at(caption_set="written"),

@@ -22,7 +22,7 @@ from evaluation.comparison.subsets import subset_from_file
 from evaluation.models import PairAnswers, QrelsRow, Ranking
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.captions.figures import CaptionScoring
-from evaluation.services.captions.scores import score_caption_files
+from evaluation.services.captions.scores import caption_sources, score_caption_sources
 from evaluation.services.common import InputError
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
@@ -138,7 +138,9 @@ def of_judgments(name: str, folder: Path, names: CorpusNames) -> str | None:
 def of_captions(name: str, folder: Path, names: CorpusNames) -> str | None:
     (folder / "c.jsonl").write_text(json.dumps({"image": name, "caption": "a thing"}) + "\n")
     how = CaptionScoring(measures=("BLEU-1",), resampling=Resampling(0))
-    report = score_caption_files(corpus="clash", files=[folder / "c.jsonl"], how=how, missing="leave-out")
+    report = score_caption_sources(
+        corpus="clash", sources=caption_sources([folder / "c.jsonl"]), how=how, missing="leave-out"
+    )
     missing = set(report["sets"][0]["not_scored"]["missing"])
     return next(known for known in names.image if known not in missing)
 

@@ -96,7 +96,7 @@ def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(
     assert 0 <= created["in_training"] <= 15
     caption_set = CaptionSet.objects.get()
     rows = list(caption_set.captions.order_by("position"))
-    read = read_candidates(out)
+    read = list(read_candidates(out))
     assert [item.caption for item in read] == [row.text for row in rows]
     assert {item.image for item in read} == set(
         Image.objects.filter(split="test").values_list("filename", flat=True)

@@ -64,9 +64,15 @@ def lists(tmp_path: Path) -> dict[str, Path]:
     return {"good": write(tmp_path / "good.jsonl", good), "poor": write(tmp_path / "poor.jsonl", poor)}
 
 
+def imported(lists: dict[str, Path]) -> list[str]:
+    """Import the lists as tag sets under the names of their systems."""
+    for system, path in lists.items():
+        output_of("import_tags", system, path, "--corpus", "things")
+    return list(lists)
+
+
 def mixed(lists: dict[str, Path], *options: Any) -> dict[str, Any]:
-    files = [f"{system}={path}" for system, path in lists.items()]
-    output = output_of("judge_tags", "tagged", "--corpus", "things", *files, *options, "--json")
+    output = output_of("judge_tags", "tagged", *imported(lists), *options, "--json")
     payload: dict[str, Any] = json.loads(output)
     return payload
 
@@ -162,20 +168,17 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
 
 
 def test_tags_that_cannot_be_mixed_are_refused(pictures: str, lists: dict[str, Path], tmp_path: Path) -> None:
-    stranger = tmp_path / "stranger.jsonl"
-    stranger.write_text('{"image": "nobody.jpg", "tags": [["dog", 1]]}\n', encoding="utf-8")
     empty = tmp_path / "empty.jsonl"
     empty.write_text('{"image": "p0.jpg", "tags": []}\n', encoding="utf-8")
-    good = f"good={lists['good']}"
+    imported({**lists, "empty": empty})
     for options, reported in (
-        ((f"x={stranger}",), "image 'nobody.jpg' is not in corpus 'things'"),
-        ((f"x={empty}",), "the files have tags of 0 images in common; expected 1"),
-        ((good, "--images", 99), "of 6 images in common; expected 99"),
-        ((good, "--controls", 99), "20 images of the 20 that are left have a tag"),
-        ((good, "--depth", 0), "--depth: Expected 1 or more."),
-        ((good, good), "system 'good' is named twice"),
-        (("good",), "expected SYSTEM=FILE"),
+        (("stranger",), "There is no tag set"),
+        (("empty",), "the sets have tags of 0 images in common; expected 1"),
+        (("good", "--images", 99), "of 6 images in common; expected 99"),
+        (("good", "--controls", 99), "20 images of the 20 that are left have a tag"),
+        (("good", "--depth", 0), "--depth: Expected 1 or more."),
+        (("good", "good"), "tag set 'good' is named twice"),
     ):
         with pytest.raises(CommandError, match=reported):
-            output_of("judge_tags", "x", "--corpus", "things", *options)
+            output_of("judge_tags", "x", *options)
     assert not Corpus.objects.filter(name="x").exists()

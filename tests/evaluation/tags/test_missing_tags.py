@@ -19,9 +19,10 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.missing import LEAVE_OUT, WORST, Missing, MissingOutput
 from evaluation.models import TagSet
 from evaluation.services.stored import get_or_publish
-from evaluation.services.tagging import scores
-from evaluation.services.tagging.scores import TagScoring, remarks_on_tags, score_tag_set, table_of_tags
-from evaluation.services.tagging.writing import fill_tag_set
+from evaluation.services.tagging import true_tags
+from evaluation.services.tagging.scores import remarks_on_tags, score_tag_set, table_of_tags
+from evaluation.services.tagging.sets import fill_tag_set, tag_set_named
+from evaluation.services.tagging.true_tags import TagScoring
 from phrasebox.agreement.summary import Resampling
 from phrasebox.figure_basis import basis_from_dict
 
@@ -45,7 +46,7 @@ WORDS = (*NOUNS, *(f"wrong{n}" for n in range(12)))
 def corpus(db: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Corpus:
     """Six images with a caption each; the lemmatiser is loaded once."""
     settings.DATA_DIR = tmp_path
-    monkeypatch.setattr(scores, "TagReader", cache(scores.TagReader))
+    monkeypatch.setattr(true_tags, "TagReader", cache(true_tags.TagReader))
     records = [
         ImageRecord(f"{n}", f"{n}.png", (CaptionRecord(text),), "test", 100, 60)
         for n, text in enumerate(CAPTIONS)
@@ -76,7 +77,7 @@ def scored(
 
     get_or_publish(TagSet, "theirs", metadata, lambda new: fill_tag_set(new, handed_in()))
     how = TagScoring(distractors=(0, 2), missing=missing, resampling=Resampling(0))
-    return score_tag_set(corpus="six", name="theirs", how=how)
+    return score_tag_set(tag_set_named("theirs"), how=how)
 
 
 def figures(report: dict[str, Any]) -> dict[tuple[str, int | None], float]:
@@ -99,7 +100,7 @@ def test_a_system_gains_nothing_by_handing_in_less(
     assert (report["images"], report["without_output"]) == (6, lacking)
     if lacking:
         with pytest.raises(MissingOutput, match=f"^{lacking} of 6 images .* have no tags in set 'theirs':"):
-            score_tag_set(corpus="six", name="theirs", how=TagScoring())
+            score_tag_set(tag_set_named("theirs"), how=TagScoring())
 
 
 def test_images_that_are_left_out_are_counted(corpus: Corpus) -> None:

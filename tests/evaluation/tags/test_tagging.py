@@ -22,8 +22,9 @@ from evaluation.services.features.importing import FeatureImport, import_feature
 from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.tagging import writing
-from evaluation.services.tagging.scores import TagScoring, TrueTags, store_figures, tag_figures
+from evaluation.services.tagging.scores import store_figures, tag_figures
 from evaluation.services.tagging.sets import tag_scores_of, tag_set_named
+from evaluation.services.tagging.true_tags import TagScoring, TrueTags
 from evaluation.services.tagging.writing import TagRequest, tag_images
 from evaluation.web.systems import tagging as pages
 from phrasebox.agreement.shares import share_interval

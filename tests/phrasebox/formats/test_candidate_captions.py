@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from phrasebox.balance import Tally, counted_by, current_tally
 from phrasebox.formats.candidate_captions import Candidate, read_candidates
+from phrasebox.names import FILE, SOURCE
 from phrasebox.text_files import FormatError
 
 ROWS = [{"image": "a.jpg", "caption": "a dog runs"}, {"image_id": 42, "caption": "", "score": 0.5}]
@@ -33,12 +35,33 @@ def test_json_lines_and_the_results_of_coco_say_the_same(tmp_path: Path) -> None
     assert read(packed) == EXPECTED
 
 
+def test_a_table_says_the_same_under_the_usual_names_of_its_columns(tmp_path: Path) -> None:
+    file = tmp_path / "captions.csv"
+    file.write_text('Caption,image_id,log_probability\n"a dog, running",42,-1.5\n,43,\n', encoding="utf-8")
+    assert list(read_candidates(file)) == [
+        Candidate("42", "a dog, running", "line 2", (SOURCE, FILE), -1.5),
+        Candidate("43", "", "line 3", (SOURCE, FILE)),
+    ]
+    file.write_text("file name\tcaption\nb.jpg\ta cat\n", encoding="utf-8")
+    assert read(file) == [("b.jpg", "a cat")]
+
+
+def test_what_nobody_reads_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text('{"image": "a", "caption": "b", "id": 1}\n{"image": "b", "caption": "c", "grade": 2}')
+    with counted_by(Tally()):
+        list(read_candidates(file))
+        (line,) = current_tally().sheet().lines
+    assert (line.found, line.taken) == (4, 2)
+    assert {rest.reason: rest.examples for rest in line.left} == {"clutter": ("id",), "not_read": ("grade",)}
+
+
 def test_where_a_caption_stands_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_text('\n{"image": " a ", "caption": "b"}')
-    assert read_candidates(file) == [Candidate("a", "b", "line 2")]
+    assert list(read_candidates(file)) == [Candidate("a", "b", "line 2")]
     file.write_text('[{"image": "a", "caption": "b"}]')
-    assert read_candidates(file) == [Candidate("a", "b", "entry 1")]
+    assert list(read_candidates(file)) == [Candidate("a", "b", "entry 1")]
 
 
 GOOD = '{"image": "a", "caption": "b"}'
@@ -47,8 +70,11 @@ GOOD = '{"image": "a", "caption": "b"}'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "x: holds no captions; expected one for each image, as in {"),
+        ("", "x: holds no captions; expected one caption for each image, as in {"),
         ("[]", "x: holds no captions"),
+        ("image,text\na,b", "x, line 2: has no caption"),
+        ("image,caption,log_probability\na,b,high", "x, line 2: has 'high' for its log_probability"),
+        ('{"image": "a", "caption": "b", "log_probability": "-1"}', "has '-1' for its log_probability"),
         (
             f"{GOOD}\nnothing",
             r"x, line 2: is not JSON \(Expecting value\); expected one caption for each image",
@@ -76,5 +102,5 @@ def test_what_is_wrong_is_named_by_its_place_with_what_would_be_right(
 ) -> None:
     (tmp_path / "x").write_text(text)
     with pytest.raises(FormatError, match=message) as caught:
-        read_candidates(tmp_path / "x")
+        list(read_candidates(tmp_path / "x"))
     assert "expected" in str(caught.value) and "\n" not in str(caught.value)

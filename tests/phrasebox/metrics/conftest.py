@@ -9,8 +9,9 @@ import pytest
 
 from phrasebox.metrics.meteor import _places
 
-#: Statistics of a pair: the largest number of the candidate's words in a reference, and the candidate's
-#: number of words. A score is their quotient; the corpus's is that of the sums, as in METEOR.
+#: Of METEOR's statistics of a pair only the lengths and the exact matches: the candidate's number of words,
+#: and the largest number of them in a reference. A score is their quotient, as METEOR's is without chunks;
+#: the corpus's is that of the sums.
 STAND_IN = """#!{python}
 import json, sys
 print("loading tables", file=sys.stderr)
@@ -21,10 +22,11 @@ for line in sys.stdin:
     if kind == "SCORE":
         *references, candidate = [part.split() for part in parts]
         found = max(len([word for word in candidate if word in own]) for own in references)
-        print(found, len(candidate), flush=True)
+        words = len(candidate)
+        print(words, words, 0, 0, found, found, *[0] * 15, found, found, flush=True)
     else:
-        pairs = [tuple(map(int, part.split())) for part in parts]
-        for matches, words in [*pairs, tuple(map(sum, zip(*pairs)))]:
+        rows = [tuple(map(int, part.split())) for part in parts]
+        for words, _, _, _, matches, *_ in [*rows, tuple(map(sum, zip(*rows)))]:
             print(matches / max(words, 1), flush=True)
 """
 

@@ -11,7 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phrasebox.metrics.meteor import MeteorFailed, MeteorMissing, Program, _places, find_program, meteor
+from phrasebox.metrics.meteor import (
+    MeteorFailed,
+    MeteorMissing,
+    Program,
+    _places,
+    find_program,
+    meteor,
+    meteor_of,
+)
 
 CANDIDATES = ["a dog runs", "two boys ||| play\nball", "", "a café"]
 REFERENCES = [["the dog ran", "a dog runs fast"], ["boys play"], ["a cat"], ["a café"]]
@@ -37,6 +45,17 @@ def test_items_and_corpus_come_from_the_programs_statistics(stand_in: Path) -> N
     result = meteor(CANDIDATES, REFERENCES)
     assert result.items.tolist() == [1.0, 0.5, 0.0, 1.0]
     assert result.corpus == (3 + 2 + 0 + 2) / (3 + 4 + 0 + 2)
+
+
+def test_scores_of_sums_are_those_of_the_program() -> None:
+    """The recorded session has the program's own scores: of each item, and of the sums of all."""
+    counts = np.array([list(map(float, line.split())) for line in COUNTED])
+    rows = np.concatenate([counts, counts.sum(axis=0, keepdims=True)])
+    assert meteor_of(rows).tolist() == pytest.approx([float(line) for line in SCORED.splitlines()], abs=1e-15)
+    whole = np.zeros((1, 23))
+    whole[0, [0, 1, 4, 5, 20, 21, 22]] = 3, 3, 3, 3, 1, 3, 3
+    assert meteor_of(whole).tolist() == [1.0], "the same sentence has no penalty"
+    assert meteor_of(np.zeros((1, 23))).tolist() == [0.0]
 
 
 def test_the_program_is_called_as_the_coco_evaluation_calls_it(stand_in: Path) -> None:

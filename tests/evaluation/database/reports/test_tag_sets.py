@@ -18,8 +18,9 @@ from evaluation.reporting.document import changed_inputs
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportError
 from evaluation.services.stored import get_or_publish
-from evaluation.services.tagging.scores import TagScoring, score_tag_set
-from evaluation.services.tagging.writing import fill_tag_set
+from evaluation.services.tagging.scores import score_tag_set
+from evaluation.services.tagging.sets import fill_tag_set, tag_set_named
+from evaluation.services.tagging.true_tags import TagScoring
 from phrasebox.agreement.summary import Resampling
 from phrasebox.registry import UnknownName
 from tests.evaluation.database.conftest import output_of
@@ -57,7 +58,7 @@ def tags(corpus: str) -> str:
 def test_scores_are_those_of_the_command(qrels: str, runs: list[str], tags: str) -> None:
     report = built(request_of(runs, tags=[tags]))
     how = TagScoring(resampling=Resampling(QUICK["resamples"], 0.95, 0))
-    expected = score_tag_set(corpus="small", name=tags, how=how)
+    expected = score_tag_set(tag_set_named(tags), how=how)
     assert report["findings"]["tags"] == [expected]
     section = next(measure for measure in report["sections"] if measure["title"] == "Tags")
     assert [measure["key"] for measure in section["tables"]] == ["tags", "tag-intervals", "tag-gains"]
