@@ -8,6 +8,7 @@ relevant item counts 0 in both.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 
 import ir_measures
 import numpy as np
@@ -52,7 +53,7 @@ MEASURES = {"map", "map_cut.5", "recip_rank", "Rprec", "P.1,10", "recall.5", "su
     "iprec_at_recall",
 }
 #: Measures that trec_eval lacks, as a definition for one ranking: (grades as ranked, number relevant).
-DEFINITIONS = {
+DEFINITIONS: dict[str, Callable[[np.ndarray, int], float]] = {
     "DCG": lambda grades, number: float((grades / np.log2(np.arange(2, len(grades) + 2))).sum()),
     "DCG@5": lambda grades, number: DEFINITIONS["DCG"](grades[:5], number),
     "RBP": lambda grades, number: sum(0.2 * 0.8**place for place in np.flatnonzero(grades)),

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,8 +36,8 @@ from tests.models_core.estimators.vectors import (  # noqa: E402
     with_sparse_captions,
 )
 
-SMALL = {"size": 6, "rates": (0.01,), "dropout": 0.0, "batch": 24, "epochs": 20}
-OBJECTIVES = {
+SMALL: dict[str, Any] = {"size": 6, "rates": (0.01,), "dropout": 0.0, "batch": 24, "epochs": 20}
+OBJECTIVES: dict[str, Any] = {
     "hardest": MarginSettings(**SMALL),
     "all": MarginSettings(**SMALL, negatives="all"),
     "contrastive": ContrastiveSettings(**SMALL),
