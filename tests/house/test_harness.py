@@ -90,13 +90,18 @@ def test_waits(redis_url):
     Path("{told}").write_text(redis_url)
     time.sleep(60)
 """
+#: Starts a process that only a signal that nobody can ignore ends.
 STARTS = """
 import subprocess, sys
+HOLDS_ON = '''
+import os, signal, time
 from pathlib import Path
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+Path("{file}").write_text(str(os.getpid()))
+time.sleep(600)
+'''
 def test_waits():
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    Path("{file}").write_text(str(child.pid))
-    child.wait()
+    subprocess.run([sys.executable, "-c", HOLDS_ON])
 """
 
 

@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from annotation import jobs
 from annotation.common import database
+from annotation.management.commands import run_jobs
 from annotation.models import Account, Campaign, Job
 from tests.factories import a_corpus, some_images
 from tests.house.product import NO_BROKER
@@ -74,7 +75,8 @@ def test_a_sweep_says_what_it_did(capsys):
     assert json.loads(capsys.readouterr().out) == {"again": 1, "failed": 0, "cancelled": 0, "resent": 0}
 
 
-def test_with_a_broker_no_embedded_worker_is_started(settings):
+def test_with_a_broker_no_embedded_worker_is_started(settings, monkeypatch):
+    monkeypatch.setattr(run_jobs.embedded_worker, "work", lambda **options: None)  # it would not end
     settings.REDIS_URL = NO_BROKER
     with pytest.raises(CommandError, match="^REDIS_URL is set, so Celery's workers do this:"):
         call_command("run_jobs")

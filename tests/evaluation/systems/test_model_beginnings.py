@@ -26,7 +26,7 @@ from evaluation.services.model_annotators.training import (
     version_folder,
 )
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
-from tests.evaluation.systems.training import call, quick, settings_now, to_propose, world
+from tests.evaluation.systems.training import a_proposer, call, quick, settings_now, to_propose, world
 from tests.queue.world import World
 
 __all__ = ["quick", "world"]
@@ -69,7 +69,7 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
 def test_another_stored_proposer_holds_at_once(world: World) -> None:
     model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     for name in ("one", "other"):
-        call("train_proposer", name, "--corpus", world.corpus.name)
+        a_proposer(world, name)
     with pytest.raises(CampaignError, match="no proposer “none” is stored. Stored: one, other."):
         settings_now(world, system="none")
     misnamed = {"model_annotator": {"system": "../one"}}
@@ -94,7 +94,7 @@ def test_another_stored_proposer_holds_at_once(world: World) -> None:
 
 def test_what_a_model_has_learned_is_not_given_up_for_what_it_began_with(world: World) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=1)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     learned = call("train_model_annotator", world.campaign.name, "drawer")
@@ -131,7 +131,7 @@ def test_a_proposer_is_replaced_whole(world: World, monkeypatch: pytest.MonkeyPa
 
 def test_a_proposer_that_is_taken_as_it_is_learned_from_no_image(world: World) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=9)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 1)
     assert call("train_model_annotator", world.campaign.name, "drawer")["learned"] == 0
@@ -186,7 +186,7 @@ def test_a_model_begins_again_where_its_stored_proposer_was_replaced(
 
 def test_what_a_model_learned_and_cannot_be_read_is_said_once(world: World) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=9)
     call("train_model_annotator", world.campaign.name, "drawer")
     ModelProposals.objects.all().delete()
@@ -204,7 +204,7 @@ def test_what_a_model_learned_and_cannot_be_read_is_said_once(world: World) -> N
 
 def test_no_job_is_asked_for_while_a_model_is_trained_by_command(world: World) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=9)
     with model_annotators.training_run(model_annotator):
         assert model_annotators_to_train() == [(world.campaign, "drawer")] and train_model_annotators() == 0

@@ -38,7 +38,7 @@ from evaluation.services.model_annotators.training import (
     version_folder,
 )
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
-from tests.evaluation.systems.training import call, quick, settings_now, to_propose, world
+from tests.evaluation.systems.training import a_proposer, call, quick, settings_now, to_propose, world
 from tests.queue.world import World
 from tests.web import world as people
 from tests.web.staff import words
@@ -124,7 +124,7 @@ def test_a_model_goes_on_from_what_it_learned_last(world: World, monkeypatch: py
 
 
 def test_images_that_come_after_a_training_run_get_boxes_as_the_model_learned_last(world: World) -> None:
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=9, retrain_every=0, share=0.0)
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     late = world.images()[2]
@@ -223,7 +223,7 @@ def test_a_training_run_that_fails_leaves_the_model_as_it_was(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=9, least_chance=0.0)
     noted, proposed = [], []
 
@@ -264,7 +264,7 @@ def test_a_training_run_proposes_for_some_images_and_the_others_follow(
     """Nothing is told once the training run counts: who is told may stop it."""
     monkeypatch.setattr("evaluation.services.model_annotators.training.PROPOSED_BY_TRAINING", 2)
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=1)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
     OpenImage.objects.update(complete=False)
@@ -303,7 +303,7 @@ def test_a_training_run_proposes_for_some_images_and_the_others_follow(
 def test_an_older_model_is_trained_and_another_one_works(world: World) -> None:
     model_annotators.model_annotator_add(campaign=world.campaign, name="older")
     model_annotators.model_annotator_add(campaign=world.campaign, name="newer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=9, least_chance=0.0)
     world.work(["coref_link", "box_requirement", "chain_verification"])
     assert call("train_model_annotator", world.campaign.name, "older")["answers"] == 0
@@ -326,7 +326,7 @@ def test_a_model_that_a_job_is_about_is_not_trained_beside_it(world: World) -> N
 
 def test_a_cancelled_training_run_is_not_asked_for_again_however_many_jobs_came_since(world: World) -> None:
     model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=9)
     assert train_model_annotators() == 1
     Job.objects.update(state=Job.CANCELLED)
@@ -339,7 +339,7 @@ def test_a_cancelled_training_run_is_not_asked_for_again_however_many_jobs_came_
 
 def test_the_models_of_a_closed_campaign_learn_no_more(world: World) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=9)
     campaigns.close_campaign(campaign=world.campaign)
     with pytest.raises(CommandError, match=r"campaign .* is closed: its model annotators learn no more"):
@@ -369,7 +369,7 @@ def test_what_a_model_learned_from_is_said_in_the_readers_language(source: str, 
 
 def test_a_picture_that_cannot_be_read_is_left_out_and_counted(world: World) -> None:
     model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
-    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    a_proposer(world)
     settings_now(world, system="scenes", from_images=9)
     bad = next(record for record, _ in to_propose(world.campaign))
     assert bad.picture is not None

@@ -15,6 +15,7 @@ from django.core.management import call_command
 from annotation import campaigns
 from annotation.campaigns import model_annotators
 from config.sample import sample_records
+from evaluation.services.model_annotators.stored_proposers import proposer_folder
 from models_core.estimators.neural.gradient_training import fitting_threads
 from models_core.estimators.neural.proposer import box_proposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
@@ -57,6 +58,23 @@ def settings_now(world: World, **model_annotator: Any) -> None:
 def to_propose(campaign: Any) -> Iterator[Any]:
     """Yield the unfinished images of the model annotator's share, each with its mentions."""
     return model_annotators.records_to_propose(campaign, model_annotators.images_to_propose(campaign))
+
+
+#: The files of the proposer that `a_proposer` has trained, by their paths in its folder.
+_files: dict[Path, bytes] = {}
+
+
+def a_proposer(world: World, name: str = "scenes") -> None:
+    """Store a proposer that was trained on the corpus: by the first test that needs it, for a second of CPU;
+    the others get a copy of its files."""
+    folder = proposer_folder(name)
+    if not _files:
+        call("train_proposer", name, "--corpus", world.corpus.name)
+        files = (file for file in folder.rglob("*") if file.is_file())
+        _files.update((file.relative_to(folder), file.read_bytes()) for file in files)
+    for file, content in _files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(content)
 
 
 def call(command: str, *arguments: str) -> dict[str, Any]:
