@@ -21,12 +21,15 @@ from annotation.common.operations import (
     Named,
     OneOf,
     OperationContext,
+    invalid,
     request_fields,
 )
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.missing import REFUSE, missing_choices
+from evaluation.comparison.original_pairs import has_original_pairs
 from evaluation.comparison.subsets import FOLD
 from evaluation.models import Run, System
+from evaluation.selectors import snapshot_named
 from evaluation.services.common import InputError
 from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn
 from evaluation.services.reports.building import build_report
@@ -74,6 +77,7 @@ from models_core.systems.recipe_files import recipe_of
 from phrasebox.agreement.estimates import MOST_RESAMPLES
 from phrasebox.device import CPU
 from phrasebox.metrics.protocols import PROTOCOLS
+from phrasebox.metrics.table import METRICS
 from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 #: The split whose images are ranked where none is named.
@@ -219,6 +223,7 @@ def check_evaluation(request: EvaluationRequest, context: OperationContext) -> E
     system at once, so that their errors are reported before the job."""
     corpus = corpus_named(request.corpus)
     check_images("test", request.test, corpus, context)
+    _check_figures(request, corpus)
     list(_trainings(request, context))
     for name in request.systems:
         row = registry.system_row(name)
@@ -231,6 +236,18 @@ def check_evaluation(request: EvaluationRequest, context: OperationContext) -> E
     return replace(
         request, embeddings=(), ids=(), model=None, inner_products=False, trained_on="", systems=systems
     )
+
+
+def _check_figures(request: EvaluationRequest, corpus: Any) -> None:
+    """Raise what comparing would raise after all the work: UnknownMeasure, Invalid for a corpus without
+    original pairs, InputError for qrels of another corpus."""
+    for name in request.measures:
+        METRICS.find(name, family="ranking")
+    if request.qrels is None:
+        if not has_original_pairs(corpus):
+            raise invalid("qrels", "missing")
+    elif snapshot_named(request.qrels).corpus_id != corpus.pk:
+        raise InputError(f"qrels {request.qrels!r} are of another corpus than {corpus.name!r}; name others")
 
 
 def evaluate(request: EvaluationRequest, context: OperationContext) -> Evaluation:

@@ -20,7 +20,6 @@ from evaluation.services.common import InputError, check_name, check_same_corpus
 from evaluation.services.phases import PhaseShares
 from evaluation.services.predicting import method_of
 from evaluation.services.request_fields import check_images
-from evaluation.services.runs.figures import cached_for_runs
 from evaluation.services.runs.files import RUN_DEPTH, RunMetadata, store_run
 from evaluation.services.runs.listing import RUN_DIRECTIONS
 from evaluation.services.systems import registry
@@ -129,8 +128,9 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
     """Rank images and captions with a stored system, in both directions.
 
     If both runs are stored already, made by the system in its current state from the same request, nothing is
-    computed, unless the request names a file: a list of images, features or lemmas may have been edited
-    since. Raises UnknownName, InputError, FormatError, Busy, ValueError.
+    ranked, unless the request names a file: a list of images, features or lemmas may have been edited since.
+    Both get their figures under the original pairs. Raises UnknownName, InputError, FormatError, Busy,
+    ValueError.
     """
     check_ranking(request, context)
     row, phases = registry.system_row(request.system), PhaseShares(context.report_progress)
@@ -184,8 +184,7 @@ def _with_figures(ranked: RankedRun) -> RankedRun:
     run = run_named(ranked.run)
     if not has_original_pairs(run.corpus):
         return ranked
-    pairs = original_pairs([run])
-    scores = cached_for_runs("scored", [run], pairs, lambda: score_run(run, pairs))
+    scores = score_run(run, original_pairs([run]))
     values = {measure["measure"]: measure["value"] for measure in scores["measures"]}
     return replace(ranked, figures=values, basis=scores["basis"])
 

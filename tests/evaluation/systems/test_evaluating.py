@@ -130,6 +130,8 @@ def test_what_is_missing_or_unused_is_named_before_anything_is_trained(
     assert errors(recipes=("Text-feature",), features=str(features)) == {"weak": "recipe_needs"}
     with pytest.raises(CommandError, match="--recipes"):
         output_of("evaluate", corpus)
+    with pytest.raises(CommandError, match="unknown measure 'Q@1'"):
+        output_of("evaluate", corpus, "--recipes", "nCCA", "--features", features, "--measures", "Q@1")
     with pytest.raises(CommandError, match="--features: .*together with recipes"):
         output_of("evaluate", corpus, "--systems", "mine", "--features", features)
     assert not System.objects.exists()

@@ -250,7 +250,7 @@ def test_a_job_and_the_pages_do_the_same(sets: tuple[str, str], data_dir: Path) 
 def test_given_embeddings_are_cross_validated_beside_recipes(sets: tuple[str, str]) -> None:
     report = json.loads(
         output_of(
-            *("cross_validate", "world", "--recipes", "Embeddings", "NN5-F1", "--folds", 3),
+            *("cross_validate", "world", "Embeddings", "NN5-F1", "--folds", 3),
             *("--features", "clip-images", "--text", "clip-texts", "--resamples", 20, "--json"),
         )
     )["report"]
