@@ -28,7 +28,7 @@ def set_figures(figures: Sequence[SummedFigure], resampling: Resampling) -> dict
                     interval_of_sums(
                         figure.added[name],
                         figure.figure,
-                        resampling.over([str(cluster) for cluster in figure.clusters], figure.unit),
+                        resampling.over(figure.clusters, figure.unit),
                     )
                 ),
             }
