@@ -49,7 +49,8 @@ def captions(rng: np.random.Generator) -> tuple[list[list[str]], list[list[str]]
     common = [f"w{number}" for number in range(60)]
     weights = 1 / np.arange(1, 61)
     weights /= weights.sum()
-    references, written = [], [[], []]
+    references: list[list[str]] = []
+    written: list[list[str]] = [[], []]
     for _image in range(POPULATION):
         topic = [f"t{number}" for number in rng.integers(400, size=5)]
         sentences = []

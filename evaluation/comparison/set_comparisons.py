@@ -28,7 +28,7 @@ def set_figures(figures: Sequence[SummedFigure], resampling: Resampling) -> dict
                     interval_of_sums(
                         figure.added[name],
                         figure.figure,
-                        resampling.over([str(cluster) for cluster in figure.clusters], figure.unit),
+                        resampling.over(figure.clusters, figure.unit),
                     )
                 ),
             }
@@ -61,23 +61,27 @@ def set_differences(
     ]
 
 
-def table_of_differences(differences: Sequence[Mapping[str, Any]], basis: FigureBasis) -> Table:
+def table_of_differences(
+    differences: Sequence[Mapping[str, Any]], basis: FigureBasis, notes: Sequence[str] = ()
+) -> Table:
     """Return the differences of sets from the first, one per row."""
     places = dict.fromkeys(("difference", "low", "high", "p", "adjusted"), _PLACES)
-    return Table(_DIFFERENCE, [[row[key] for key in _DIFFERENCE] for row in differences], places, basis=basis)
+    return Table(
+        _DIFFERENCE, [[row[key] for key in _DIFFERENCE] for row in differences], places, notes, basis=basis
+    )
 
 
 def tables_of_sets(report: Mapping[str, Any]) -> dict[str, Table]:
     """Return the tables of a comparison of sets: a row per set, with marks of significance and the best of
     each measure emphasised, as of runs; the figures' intervals; and the differences from the first."""
     basis = basis_from_dict(report["basis"])
-    sets = report["sets"]
+    sets, notes = report["sets"], remarks_on_comparison(report)
     figures = {one["set"]: {figure["measure"]: figure["value"] for figure in one["measures"]} for one in sets}
     marks = {(row["set"], row["measure"]): row["mark"] for row in report["differences"]}
     measures = [figure["measure"] for figure in sets[0]["measures"]]
     rows: list[list[Cell]] = [[name, *cells] for name, cells in marked_figures(figures, marks).items()]
     tables = {
-        "Figures": Table(["set", *measures], rows, dict.fromkeys(measures, _PLACES), basis=basis),
+        "Figures": Table(["set", *measures], rows, dict.fromkeys(measures, _PLACES), notes, basis=basis),
         "Intervals": Table(
             ["measure", "set", "value", "low", "high", "items", "remark"],
             [
@@ -87,12 +91,13 @@ def tables_of_sets(report: Mapping[str, Any]) -> dict[str, Table]:
                 for one, figure in zip(sets, row, strict=True)
             ],
             dict.fromkeys(("value", "low", "high"), _PLACES),
+            notes,
             basis=basis,
         ),
     }
     if report["differences"]:
         title = f"Differences from {report['baseline']}"
-        tables[title] = table_of_differences(report["differences"], basis)
+        tables[title] = table_of_differences(report["differences"], basis, notes)
     return tables
 
 
@@ -102,8 +107,10 @@ def remarks_on_comparison(report: Mapping[str, Any]) -> list[str]:
     if report["resamples"]:
         lines.append(
             f"Intervals of {100 * report['level']:g}%: {report['resamples']:,} resamples of whole images, "
-            f"seed {report['seed']}; of phrases and tags where a figure is over those."
+            f"seed {report['seed']}."
         )
+    if others := sorted({row["over"] for row in report["differences"]} - {"images"}):
+        lines.append(f"Figures over {' and '.join(others)} draw and exchange those in the place of images.")
     tested = sum(row["p"] is not None for row in report["differences"])
     if tested:
         lines.append(

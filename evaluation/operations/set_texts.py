@@ -42,7 +42,7 @@ def report_command(
 
 def comparison_command(remarks: Callable[[dict[str, Any]], str]) -> CommandLine:
     """Return the command of an operation that compares sets."""
-    return report_command("sets", remarks=with_comparison(remarks), tables=tables_of_sets)
+    return report_command("sets", remarks=remarks, tables=tables_of_sets)
 
 
 def with_comparison(remarks: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], str]:

@@ -1,7 +1,7 @@
 """Fields that several requests share: the images of a corpus (a split, a fold, or a run's images; on the
 server also a file of names), the layer, and how figures and their intervals are computed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -79,6 +79,11 @@ class FigureReport:
     """Figures, what they are based on, and remarks on them."""
 
     report: dict[str, Any]
+
+
+def baseline_first(sets: Sequence[str], baseline: str | None) -> list[str]:
+    """Return the names of the sets to compare: the baseline, if there is one, then the others."""
+    return list(sets) if baseline is None else [baseline, *(name for name in sets if name != baseline)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

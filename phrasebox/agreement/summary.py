@@ -4,7 +4,7 @@ Items are pairs; intervals resample whole queries (images, or keywords), since a
 dependent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -41,7 +41,7 @@ class Resampling:
         if self.seed < 0:
             raise AgreementError(f"seed {self.seed} of the resamples; expected 0 or more")
 
-    def over(self, clusters: Sequence[str], unit: str = "image") -> Bootstrap | None:
+    def over(self, clusters: Sequence[Hashable], unit: str = "image") -> Bootstrap | None:
         """Return the bootstrap that resamples these clusters (a `unit` each), given per item; None without
         resamples."""
         if not self.resamples:

@@ -167,10 +167,13 @@ def _shown(operation: Operation, result: Any) -> dict[str, Any]:
     page = operation.page
     assert page is not None
     tables = page.tables(result) if page.tables is not None else {}
+    # Several tables with the same remarks have them below the last one.
+    below = [table.remarks for table in tables.values()]
+    remarks = [own if own not in below[n + 1 :] else [] for n, own in enumerate(below)]
     shown: dict[str, Any] = {
         "tables": [
-            (title, table.head, [table.cells(row) for row in table.rows], table.remarks)
-            for title, table in tables.items()
+            (title, table.head, [table.cells(row) for row in table.rows], own)
+            for (title, table), own in zip(tables.items(), remarks, strict=True)
         ]
     }
     if page.figure is not None:

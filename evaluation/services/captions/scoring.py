@@ -45,6 +45,7 @@ from evaluation.services.request_fields import (
     LayerField,
     Rounds,
     SetComparison,
+    baseline_first,
     check_images,
     check_layer,
 )
@@ -163,8 +164,12 @@ class _CaptionSets:
     sets: Annotated[
         tuple[Annotated[str, Named(CAPTION_SETS)], ...],
         Field(min_length=1, max_length=MOST_COMPARED),
-        Help(_("Caption sets"), _("Of one corpus; the first is the one that others are tested against")),
+        Help(_("Caption sets"), _("Of one corpus")),
     ]
+    baseline: Annotated[
+        Annotated[str, Named(CAPTION_SETS)] | None,
+        Help(_("Against"), _("The set that the others are tested against; else the first")),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +182,7 @@ def check_caption_comparison(
     request: CaptionComparisonRequest, context: OperationContext
 ) -> CaptionComparisonRequest:
     """Raise Invalid if the images do not exist, and InputError for sets of different corpora."""
-    sets = [caption_set_named(name) for name in request.sets]
+    sets = [caption_set_named(name) for name in baseline_first(request.sets, request.baseline)]
     check_alike(sets)
     for field in ("split", "documents"):
         check_images(field, getattr(request, field), sets[0].corpus, context, runs=True)
@@ -191,8 +196,9 @@ def compare_captions(request: CaptionComparisonRequest, context: OperationContex
     """Compare the sets; raises as `score_caption_sources` and `score_region_captions` do."""
     check_caption_comparison(request, context)
     context.report_progress("comparing captions", 0.0)
-    sets = {name: caption_set_named(name) for name in request.sets}
-    corpus = sets[request.sets[0]].corpus.name
+    names = baseline_first(request.sets, request.baseline)
+    sets = {name: caption_set_named(name) for name in names}
+    corpus = sets[names[0]].corpus.name
     return SetComparison(report=_report(request, corpus, sets))
 
 

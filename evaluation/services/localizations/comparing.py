@@ -24,6 +24,7 @@ from evaluation.services.request_fields import (
     LayerField,
     Rounds,
     SetComparison,
+    baseline_first,
     check_images,
     check_layer,
 )
@@ -36,8 +37,12 @@ class _LocalizationSets:
     sets: Annotated[
         tuple[Annotated[str, Named(LOCALIZATION_SETS)], ...],
         Field(min_length=1, max_length=MOST_COMPARED),
-        Help(_("Localization sets"), _("Of one corpus; the first is the one that others are tested against")),
+        Help(_("Localization sets"), _("Of one corpus")),
     ]
+    baseline: Annotated[
+        Annotated[str, Named(LOCALIZATION_SETS)] | None,
+        Help(_("Against"), _("The set that the others are tested against; else the first")),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +58,7 @@ def check_localization_comparison(
     request: LocalizationComparisonRequest, context: OperationContext
 ) -> LocalizationComparisonRequest:
     """Raise Invalid if the images or the layer do not exist, and InputError for sets of different corpora."""
-    sets = [localization_set_named(name) for name in request.sets]
+    sets = [localization_set_named(name) for name in baseline_first(request.sets, request.baseline)]
     check_alike(sets)
     check_layer("layer", request.layer, sets[0].corpus)
     check_images("split", request.split, sets[0].corpus, context, runs=True, also=EVERY_IMAGE)
@@ -65,7 +70,11 @@ def compare_localizations(request: LocalizationComparisonRequest, context: Opera
     left, BadSubset and AgreementError."""
     check_localization_comparison(request, context)
     context.report_progress("scoring localizations", 0.0)
-    return SetComparison(report=_report(request, [localization_set_named(name) for name in request.sets]))
+    return SetComparison(
+        report=_report(
+            request, [localization_set_named(name) for name in baseline_first(request.sets, request.baseline)]
+        )
+    )
 
 
 def _report(request: LocalizationComparisonRequest, sets: Sequence[LocalizationSet]) -> dict[str, Any]:

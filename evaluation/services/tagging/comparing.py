@@ -22,6 +22,7 @@ from evaluation.services.request_fields import (
     ImagesRequest,
     Rounds,
     SetComparison,
+    baseline_first,
     check_images,
 )
 from evaluation.services.stored_kinds import TAG_SETS
@@ -43,8 +44,12 @@ class _TagSets:
     sets: Annotated[
         tuple[Annotated[str, Named(TAG_SETS)], ...],
         Field(min_length=1, max_length=MOST_COMPARED),
-        Help(_("Tag sets"), _("Of one corpus; the first is the one that others are tested against")),
+        Help(_("Tag sets"), _("Of one corpus")),
     ]
+    baseline: Annotated[
+        Annotated[str, Named(TAG_SETS)] | None,
+        Help(_("Against"), _("The set that the others are tested against; else the first")),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +62,7 @@ class TagComparisonRequest(ImagesRequest, TagFigures, _TagSets):
 
 def check_tag_comparison(request: TagComparisonRequest, context: OperationContext) -> TagComparisonRequest:
     """Raise Invalid if the images do not exist, and InputError for sets of different corpora."""
-    sets = [tag_set_named(name) for name in request.sets]
+    sets = [tag_set_named(name) for name in baseline_first(request.sets, request.baseline)]
     check_alike(sets)
     check_images("split", request.split, sets[0].corpus, context, runs=True, also=EVERY_IMAGE)
     return request
@@ -67,7 +72,7 @@ def compare_tags(request: TagComparisonRequest, context: OperationContext) -> Se
     """Compare the sets. Raises InputError if no image has a true tag, MissingOutput, ValueError for an
     invalid alpha, and AgreementError."""
     check_tag_comparison(request, context)
-    sets = [tag_set_named(name) for name in request.sets]
+    sets = [tag_set_named(name) for name in baseline_first(request.sets, request.baseline)]
     return SetComparison(report=_report(request, sets, PhaseShares(context.report_progress)))
 
 

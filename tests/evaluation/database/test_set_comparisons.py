@@ -57,7 +57,9 @@ def test_captions_are_compared_as_their_files_are(two: str, tmp_path: Path) -> N
     assert {row["over"] for row in without} == {"images"}
     text = output_of("compare_captions", "mine", "theirs", *some, *SMALL)
     assert "adjusted by Holm for 3 tests" in text and "Differences from mine" in text
-    assert text.count("resamples of whole images") == 1
+    assert text.count("resamples of whole images") == 3, "below each table"
+    turned = compared("captions", "mine", "theirs", *some, "--baseline", "theirs")
+    assert turned["baseline"] == "theirs" and {row["set"] for row in turned["differences"]} == {"mine"}
     latex = output_of("compare_captions", "mine", "theirs", *some, *SMALL, "--latex")
     assert latex.count(r"\begin{tabular}") == 3 and r"\textbf{" in latex
     alone = compared("captions", "theirs", *some)
@@ -119,7 +121,7 @@ def test_tags_are_compared_on_the_same_true_tags(pets: str, tmp_path: Path) -> N
     # The closed set cannot say "tree", the only true tag of image 5: it comes after its own two tags.
     assert values(mixed, "closed")["P@1"] == pytest.approx(2 / 3)
     assert values(mixed, "theirs")["P@1"] == 1.0
-    with pytest.raises(CommandError, match="of 4 images .* have no tags in set 'mine'"):
+    with pytest.raises(CommandError, match="1 of 4 images .* have no tags in set 'theirs'"):
         output_of("compare_tags", "theirs", "mine", "--split", "all")
 
 
@@ -129,13 +131,14 @@ def test_a_page_and_the_api_compare_in_a_job(two: str, tmp_path: Path, settings:
     page = "/operations/compare_captions/"
     assert "Compare captions" in ada.get(page).content.decode()
     form = {
-        "sets": "mine, theirs",
+        "sets": ["mine", "theirs"],
         "measures": "BLEU-1, CIDEr-D",
         "rounds": 50,
         "resamples": 40,
         "tokens": "ptb",
     }
-    ada.post(page, form)
+    sent = ada.post(page, form)
+    assert sent.status_code == 302, sent.content.decode()
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
     shown = html.unescape(ada.get(page).content.decode())
@@ -143,7 +146,7 @@ def test_a_page_and_the_api_compare_in_a_job(two: str, tmp_path: Path, settings:
     assert "images: 3 of 3" in shown.lower()
     table = ada.get(f"{page}results/{job.pk}/csv").content.decode()
     assert table.startswith("set,BLEU-1,") and "measure,set,difference" in table
-    ada.post(page, {**form, "sets": "mine, nobody"})
+    ada.post(page, {**form, "sets": ["mine", "nobody"]})
     assert Job.objects.latest("pk") == job, "an unknown set is refused before there is a job"
     body = {"sets": ["mine", "theirs"], "measures": ["BLEU-1"]}
     response = api_client("ada").post("/api/v1/caption-comparisons", body, content_type="application/json")

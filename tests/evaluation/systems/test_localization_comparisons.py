@@ -60,6 +60,14 @@ def test_average_precision_is_compared_as_of_the_same_images(grounded: str, tmp_
     assert {difference["difference"] for difference in ours["differences"]} == {0}
     assert ours["everywhere"] and not ours["differences_everywhere"]
     assert ours["differences"][3]["second"] == values(theirs)["AP"]
+    small = ("--resamples", 50, "--rounds", 50, "--json")
+    report = json.loads(output_of("compare_localizations", "mentions", grounded, *small))["report"]
+    for one in report["sets"]:  # AP of both is over the phrases' own images
+        figures = {figure["measure"]: figure["value"] for figure in one["measures"]}
+        assert figures == {name: values(theirs)[name] for name in figures}
+    assert report["baseline"] == "mentions" and "phrase's mentions alone" in report["basis"]["notes"][0]
+    tests = {row["measure"]: (row["difference"], row["p"], row["over"]) for row in report["differences"]}
+    assert tests["R@1"] == (0, 1, "images") and tests["AP"] == tests["mAP"] == (0, 1, "phrases")
     text = output_of("score_localization", grounded, "--against", "mentions", "--store")
     assert "Differences in AP are of the images of each phrase's mentions alone: the two sets" in text
     page = words(world.signed_in("ada", "researcher").get(f"/evaluation/localizations/{grounded}/"))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from phrasebox.metrics import METRICS
 from phrasebox.metrics.captioning import bleu, cider_d, rouge_l
 from phrasebox.metrics.captions import CUTS, Captions, score_captions
-from phrasebox.metrics.meteor import Meteor
+from phrasebox.metrics.meteor import STATISTICS, Meteor
 from phrasebox.metrics.overlap import words
 from phrasebox.metrics.ptb import ptb_words
 from phrasebox.metrics.table import UnknownMeasure
@@ -80,7 +80,7 @@ def _letters(candidates: list[str], references: list[list[str]]) -> Meteor:
     """A replacement for METEOR: the share of a candidate's letters that its first reference contains."""
     pairs = zip(candidates, references, strict=True)
     items = np.array([len({*text} & {*value[0]}) / max(1, len(text)) for text, value in pairs])
-    return Meteor(float(items.mean()), items)
+    return Meteor(float(items.mean()), items, np.zeros((len(items), STATISTICS)))
 
 
 @settings(max_examples=8)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from phrasebox.agreement.estimates import AgreementError, Bootstrap, Estimate, tails
 from phrasebox.agreement.summary import Resampling
@@ -209,8 +210,40 @@ def test_means_are_tested_as_other_means_and_holm_adjusts_all_tests() -> None:
         assert row.difference == pytest.approx(test.difference)
         if row.measure == "m":  # with the same random bits
             assert row.p == test.p
-    assert [row.adjusted for row in rows] == holm([row.p for row in rows]).tolist()
+    assert [row.adjusted for row in rows] == holm(np.array([row.p for row in rows], np.float64)).tolist()
     (same,) = differences_from_first(
         [SummedFigure("m", {"a": added["a"], "b": added["a"]}, mean_of, images)], Resampling(9), rounds=9
     )
     assert (same.difference, same.low, same.high, same.p, same.adjusted) == (0, 0, 0, 1, 1)
+
+
+def test_a_mean_over_categories_is_drawn_as_if_every_resample_were_computed_in_a_loop() -> None:
+    """mAP, with three categories; one phrase in four belongs to two."""
+    rng = np.random.default_rng(7)
+    values, resamples = rng.random((2, 25)), 40
+    belongs = [[k % 3, (k + 1) % 3] if k % 4 == 0 else [k % 3] for k in range(25)]
+
+    def figure(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        added, counted = totals[:, :3], totals[:, 3:]
+        means = np.divide(added, counted, out=np.zeros_like(added), where=counted > 0)
+        return np.asarray(means.sum(axis=1) / (counted > 0).sum(axis=1))
+
+    def slowly(precisions: NDArray[np.float64], phrases: list[int]) -> float:
+        of_categories = [[precisions[k] for k in phrases if c in belongs[k]] for c in range(3)]
+        return float(np.mean([np.mean(held) for held in of_categories if held]))
+
+    added = {}
+    for name, precisions in zip("ab", values, strict=True):
+        added[name] = np.zeros((25, 6))
+        for k, of_phrase in enumerate(belongs):
+            for c in of_phrase:
+                added[name][k, c], added[name][k, 3 + c] = precisions[k], 1
+    (row,) = differences_from_first(
+        [SummedFigure("mAP", added, figure, range(25), "phrase")], Resampling(resamples, seed=3), rounds=0
+    )
+    drawn = []
+    for times in np.random.default_rng(3).multinomial(25, np.full(25, 1 / 25), size=resamples):
+        phrases = [k for k in range(25) for _ in range(times[k])]
+        drawn.append(slowly(values[1], phrases) - slowly(values[0], phrases))
+    assert row.difference == pytest.approx(slowly(values[1], [*range(25)]) - slowly(values[0], [*range(25)]))
+    assert (row.low, row.high) == pytest.approx(tuple(np.quantile(drawn, tails(0.95, 25))))
