@@ -149,14 +149,12 @@ def row(name: str, hits: Hits, base: Hits, seconds: float) -> str:
 
 def heads(hidden: int = 0) -> dict[str, EmbedderSettings]:
     """Return the settings of the recipes, with linear heads or with a hidden layer."""
-    return {
-        f"{name}, {'two layers' if hidden else 'linear'}": kind(hidden=hidden, **more)
-        for name, kind, more in (
-            ("InfoNCE", ContrastiveSettings, {}),
-            ("VSE++", MarginSettings, {}),
-            ("VSE0", MarginSettings, {"negatives": "all"}),
-        )
+    losses = {
+        "InfoNCE": ContrastiveSettings(hidden=hidden),
+        "VSE++": MarginSettings(hidden=hidden),
+        "VSE0": MarginSettings(hidden=hidden, negatives="all"),
     }
+    return {f"{name}, {'two layers' if hidden else 'linear'}": held for name, held in losses.items()}
 
 
 def main() -> None:
