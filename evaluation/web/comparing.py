@@ -185,7 +185,7 @@ def _side(direction: str, query: QueryDict, account: Account) -> _Side:
         report,
         table.head,
         [
-            [(*cell, ends_of.get(head, "")) for head, cell in zip(table.head, table.cells(row), strict=True)]
+            [(*cell, str(ends_of.get(head, ""))) for head, cell in zip(table.head, table.cells(row), strict=True)]
             for row, ends_of in zip(table.rows, ends, strict=True)
         ],
         len(tested),

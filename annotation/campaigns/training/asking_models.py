@@ -310,11 +310,9 @@ class _Asking:
             self._end_call(attempt, failed=True)
         if self._over:
             return None
-        attempt = next(new, None)
-        if attempt is None:
-            self._all_begun = True
-            return None
-        return self._begin(attempt, now)
+        first = next(new, None)
+        self._all_begun = first is None
+        return None if first is None else self._begin(first, now)
 
     def _begin(self, attempt: _Attempt, now: float) -> _Attempt:
         self._next_start = max(now, self._next_start) + 60 / self.address.a_minute
