@@ -29,7 +29,7 @@ with services.redis_server(prepare.find("redis")) as url:
 """
 
 
-def test_a_postgres_is_new_and_gone_afterwards() -> None:
+def test_a_postgres_is_new_closed_to_strangers_on_this_machine_and_gone_afterwards() -> None:
     with services.postgres(need("postgresql")) as url:
         connection = psycopg2.connect(url)
         with connection.cursor() as cursor:
@@ -40,14 +40,11 @@ def test_a_postgres_is_new_and_gone_afterwards() -> None:
         connection.close()
         assert version >= 10_000 * prepare.OLDEST_POSTGRES
         assert Path(folder).is_dir()
+        with pytest.raises(psycopg2.OperationalError):
+            psycopg2.connect(url, password="guessed")
     assert not Path(folder).parent.exists()
     with pytest.raises(psycopg2.OperationalError):
         psycopg2.connect(url, connect_timeout=2)
-
-
-def test_a_stranger_on_this_machine_does_not_get_into_the_postgres() -> None:
-    with services.postgres(need("postgresql")) as url, pytest.raises(psycopg2.OperationalError):
-        psycopg2.connect(url, password="guessed")
 
 
 def test_a_server_that_cannot_start_shows_what_it_said(tmp_path: Path) -> None:

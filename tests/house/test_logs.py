@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from pathlib import Path
 
 import pytest
 from django.test import Client
 
 from config.logs import JsonFormatter, request_id, without_secrets
-from tests.house.product import NO_BROKER, PRODUCTION, serving
 
 
 def line(record: logging.LogRecord) -> dict[str, object]:
@@ -65,15 +63,6 @@ def test_the_id_that_a_proxy_gave_is_kept(client: Client, provided: str) -> None
 def test_an_id_that_is_none_is_replaced(client: Client, provided: str) -> None:
     name = client.get("/healthz", headers={"X-Request-ID": provided})["X-Request-ID"]
     assert name != provided and name.isalnum() and len(name) == 32
-
-
-def test_production_logs_each_request_as_json_with_its_id(tmp_path: Path) -> None:
-    with serving(tmp_path, port=None, **PRODUCTION, REDIS_URL=NO_BROKER) as server:
-        server.get("/healthz", X_Request_ID="mine")
-        lines = [json.loads(line) for line in server.stop().splitlines()]
-    (requested,) = [line for line in lines if line.get("request") == "mine"]
-    assert (requested["logger"], requested["message"]) == ("phrasebox.access", "GET /healthz 200")
-    assert requested["milliseconds"] >= 0
 
 
 def test_the_way_back_from_another_server_is_logged_without_its_code() -> None:

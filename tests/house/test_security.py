@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.api.urls import urlpatterns as api_urls
 from config.urls import V1_PATTERNS as operation_urls
-from tests.house.product import NO_BROKER, PRODUCTION, REPOSITORY, manage, migrated, serving
+from tests.house.product import NO_BROKER, PRODUCTION, REPOSITORY, Server, manage, migrated, serving
 
 OPEN = {
     *("healthz", "readyz", "sign_in", "sign_out", "choose_language", "picture"),
@@ -80,22 +82,37 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_production_leads_to_tls_and_binds_its_cookies_to_this_host(collected: Path) -> None:
-    sign_in = reverse("sign_in")
+@pytest.fixture(scope="module")
+def production(collected: Path) -> Iterator[Server]:
+    """A server in production; starting it takes three seconds of CPU."""
     with serving(collected, port=None, **PRODUCTION, REDIS_URL=NO_BROKER) as server:
-        plain_value = server.get(sign_in, Host="phrasebox.example")
-        assert (plain_value.status, plain_value.headers["Location"]) == (
-            301,
-            f"https://phrasebox.example{sign_in}",
-        )
-        page = server.get(sign_in, Host="phrasebox.example", X_Forwarded_Proto="https")
-        assert page.status == 200
-        assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
-        cookie = page.headers["Set-Cookie"]
-        assert cookie.startswith("__Host-csrf=")
-        assert {"Secure", "HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
-        assert server.get("/healthz", Host="phrasebox.example").status == 200
-        assert server.get(sign_in, Host="elsewhere.example", X_Forwarded_Proto="https").status == 400
+        yield server
+
+
+def test_production_leads_to_tls_and_binds_its_cookies_to_this_host(production: Server) -> None:
+    sign_in = reverse("sign_in")
+    plain_value = production.get(sign_in, Host="phrasebox.example")
+    assert (plain_value.status, plain_value.headers["Location"]) == (
+        301,
+        f"https://phrasebox.example{sign_in}",
+    )
+    page = production.get(sign_in, Host="phrasebox.example", X_Forwarded_Proto="https")
+    assert page.status == 200
+    assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
+    cookie = page.headers["Set-Cookie"]
+    assert cookie.startswith("__Host-csrf=")
+    assert {"Secure", "HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
+    assert production.get("/healthz", Host="phrasebox.example").status == 200
+    assert production.get(sign_in, Host="elsewhere.example", X_Forwarded_Proto="https").status == 400
+
+
+def test_production_logs_each_request_as_json_with_its_id(production: Server) -> None:
+    """The last test of this server: its log is whole once it has ended."""
+    production.get("/healthz", X_Request_ID="mine")
+    lines = [json.loads(line) for line in production.stop().splitlines()]
+    (requested,) = [line for line in lines if line.get("request") == "mine"]
+    assert (requested["logger"], requested["message"]) == ("phrasebox.access", "GET /healthz 200")
+    assert requested["milliseconds"] >= 0
 
 
 def test_no_code_makes_an_address_of_the_host_that_a_request_names() -> None:

@@ -27,6 +27,7 @@ from models_core.estimators.neural.settings import AlignmentSettings, Objective 
 from phrasebox.scoring.tiles import NotANumber, tile_grid  # noqa: E402
 from tests.models_core.estimators.neural import slow_reference as slow  # noqa: E402
 from tests.models_core.estimators.neural.sentences import LINK, edges_as_numbers, numbers_of, rows_of, scenes  # noqa: E402
+from tests.sizes import by_default  # noqa: E402
 
 OBJECTIVES: tuple[Objective, ...] = ("best-region", "fragments")
 SMALL = AlignmentSettings(size=7, word_size=5, rates=(0.01,), dropout=0.0, batch=12, epochs=3)
@@ -193,7 +194,7 @@ def test_it_finds_new_images_with_the_rate_that_finds_the_most_held_out_ones():
     assert recall_of_scores(model.score(new, direction="annotation"), new.image_of) > 5 * chance
 
 
-@pytest.mark.parametrize("after", [1, 4, 11, 21])
+@pytest.mark.parametrize("after", by_default(2, [4, 21, 1, 11]))
 def test_a_training_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypatch, after):
     """Stopped in a trial, and in the midst of an epoch; a checkpoint is kept after each batch."""
     train, new = scenes(12, captions=3, held_out=12)
