@@ -119,7 +119,7 @@ USUAL_ROUNDS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImagesRequest(IntervalRequest):
+class SetImagesRequest(IntervalRequest):
     """Figures of a part of the images, by default of those of a set. `images` names them as in
     `subset_named`; None: those of the set."""
 
@@ -138,7 +138,7 @@ class ImagesRequest(IntervalRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FigureRequest(ImagesRequest):
+class FigureRequest(SetImagesRequest):
     """Figures of a set, which may be stored with it."""
 
     store: Annotated[bool, Help(_("Store the figures"), _("They are shown with the set, and in reports"))] = (

@@ -4,7 +4,7 @@ Anything else is reported like a name that does not exist, without listing names
 """
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -14,11 +14,8 @@ from annotation.selectors.corpora import Corpus, corpora_of, within_scope
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, account_of
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, System
-from evaluation.models.stored import StoredPredictions
 from evaluation.selectors import run_named, snapshot_named
 from phrasebox.registry import UnknownName
-
-_P = TypeVar("_P", bound=StoredPredictions)
 
 
 def visible_corpora(request: HttpRequest) -> list[Corpus]:
@@ -66,8 +63,9 @@ def visible_systems(request: HttpRequest) -> QuerySet[System]:
     return System.objects.filter(_within(request))
 
 
-def visible_sets(request: HttpRequest, model: type[_P]) -> QuerySet[_P]:
-    """Return the published captions, tags or localizations of corpora that the caller may see, by name."""
+def visible_sets(request: HttpRequest, model: Any) -> QuerySet[Any]:
+    """Return the published sets of a `model` (captions, tags or localizations) of corpora that the caller may
+    see, by name."""
     sets = model._default_manager.filter(_within(request), published=True)
     return sets.select_related("corpus").order_by("name")
 

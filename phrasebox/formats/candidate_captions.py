@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from phrasebox.formats.image_entries import Entry, read_entries
+from phrasebox.formats.image_entries import ImageEntry, read_entries
 from phrasebox.names import ANY
 from phrasebox.text_files import FormatError, finite_number, short_repr
 
@@ -46,7 +46,7 @@ def read_candidates(path: Path) -> Iterator[Candidate]:
         raise FormatError("holds no captions", file=path, expected=_EXPECTED)
 
 
-def _candidate(entry: Entry) -> Candidate:
+def _candidate(entry: ImageEntry) -> Candidate:
     image, spaces = entry.image()
     caption = entry.fields.get("caption")
     if not isinstance(caption, str):
@@ -55,7 +55,7 @@ def _candidate(entry: Entry) -> Candidate:
     return Candidate(image, caption, entry.position, spaces, _log_probability(entry))
 
 
-def _log_probability(entry: Entry) -> float | None:
+def _log_probability(entry: ImageEntry) -> float | None:
     value: Any = entry.fields.get("log_probability")
     if value is None or (entry.in_table and not value.strip()):
         return None

@@ -25,7 +25,7 @@ _IMAGE = {"image": ANY, "image_id": (SOURCE, FILE)}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ImageEntry:
     """The `fields` of one image's entry; `position` is "line 3" or "entry 3" of `file`, `expected` says what
     a right entry is. Cells of a table (`in_table`) are texts."""
 
@@ -51,7 +51,7 @@ class Entry:
         return entry_error(self.file, self.position, problem, self.expected)
 
 
-def read_entries(path: Path, fields: tuple[str, ...], *, expected: str) -> Iterator[Entry]:
+def read_entries(path: Path, fields: tuple[str, ...], *, expected: str) -> Iterator[ImageEntry]:
     """Yield the entries of a file in its order; then count its `fields`, besides the image, as taken, and
     others as left.
 
@@ -64,7 +64,7 @@ def read_entries(path: Path, fields: tuple[str, ...], *, expected: str) -> Itera
     count_columns(names, (*_IMAGE, *fields))
 
 
-def _entries(path: Path, expected: str) -> Iterator[Entry]:
+def _entries(path: Path, expected: str) -> Iterator[ImageEntry]:
     numbered = ((number, line) for number, line in lines(path) if line.strip())
     first, line = next(numbered, (1, ""))
     beginning = line.lstrip()[:1]
@@ -81,7 +81,7 @@ def _entries(path: Path, expected: str) -> Iterator[Entry]:
             yield _checked(path, f"line {number}", value, expected)
     else:
         for number, row in TableFile(path, {"image": IMAGE_ALIASES}).rows():
-            yield Entry(path, f"line {number}", dict(row), expected, in_table=True)
+            yield ImageEntry(path, f"line {number}", dict(row), expected, in_table=True)
 
 
 def _loads(text: str, path: Path, position: str, expected: str) -> Any:
@@ -92,10 +92,10 @@ def _loads(text: str, path: Path, position: str, expected: str) -> Any:
         raise entry_error(path, position, f"is not JSON ({message})", expected) from error
 
 
-def _checked(path: Path, position: str, value: Any, expected: str) -> Entry:
+def _checked(path: Path, position: str, value: Any, expected: str) -> ImageEntry:
     if not isinstance(value, dict):
         raise entry_error(path, position, f"is {short_repr(value)}", expected)
-    return Entry(path, position, value, expected)
+    return ImageEntry(path, position, value, expected)
 
 
 def entry_error(path: Path, position: str, problem: str, expected: str) -> FormatError:

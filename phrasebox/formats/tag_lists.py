@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from phrasebox.formats.image_entries import Entry, read_entries
+from phrasebox.formats.image_entries import ImageEntry, read_entries
 from phrasebox.text_files import FormatError, finite_number, short_repr
 
 #: The maximum length of a tag.
@@ -87,7 +87,7 @@ def _ranked(image: str, gathered: _Gathered) -> TagsOfImage:
     return TagsOfImage(image, best_first, gathered.position, gathered.spaces, reordered)
 
 
-def _tags(entry: Entry) -> Iterator[tuple[str, float | None]]:
+def _tags(entry: ImageEntry) -> Iterator[tuple[str, float | None]]:
     tags = entry.fields["tags"]
     if not isinstance(tags, list):
         raise entry.error(f"has {short_repr(tags)} for its tags")
@@ -101,7 +101,7 @@ def _tags(entry: Entry) -> Iterator[tuple[str, float | None]]:
                 raise entry.error(f"has {short_repr(item)} for a tag with its score")
 
 
-def _single(entry: Entry) -> tuple[str, float | None]:
+def _single(entry: ImageEntry) -> tuple[str, float | None]:
     tag, score = entry.fields.get("tag"), entry.fields.get("score")
     if not isinstance(tag, str):
         raise entry.error(f"has {short_repr(tag)} for its tag" if "tag" in entry.fields else "has no tags")
@@ -110,7 +110,7 @@ def _single(entry: Entry) -> tuple[str, float | None]:
     return _tag(entry, tag), _score(entry, score)
 
 
-def _tag(entry: Entry, text: str) -> str:
+def _tag(entry: ImageEntry, text: str) -> str:
     """Return a tag; white space within it becomes a single space."""
     tag = " ".join(text.split())
     if not tag or len(tag) > LONGEST_TAG or not tag.isprintable():
@@ -118,7 +118,7 @@ def _tag(entry: Entry, text: str) -> str:
     return tag
 
 
-def _score(entry: Entry, value: Any) -> float:
+def _score(entry: ImageEntry, value: Any) -> float:
     number = finite_number(value, typed=entry.in_table)
     if number is None:
         raise entry.error(f"has {short_repr(value)} for a score")

@@ -31,7 +31,7 @@ DEFAULT_CUT = "ptb"
 
 _Floats = NDArray[np.float64]
 #: A figure of the corpus and its sums.
-_Pooled: TypeAlias = "tuple[float, Sums]"
+_Pooled: TypeAlias = "tuple[float, CorpusSums]"
 
 
 class Captions:
@@ -94,7 +94,7 @@ class Captions:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class CorpusSums:
     """The parts of a corpus figure: `added` has what each item adds, shape (items, k).
 
     `figure` computes figures, shape (rows,), from summed items, shape (rows, k).
@@ -114,7 +114,7 @@ class CaptionScore:
     measure: str
     value: float
     per_item: _Floats
-    sums: Sums
+    sums: CorpusSums
 
 
 def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, CaptionScore]:
@@ -145,9 +145,9 @@ def has_sums(measure: Measure) -> bool:
     return measure.name in _POOLED
 
 
-def _mean_of(values: _Floats) -> Sums:
+def _mean_of(values: _Floats) -> CorpusSums:
     """Return a mean over items as a figure of sums."""
-    return Sums(np.stack([values, np.ones(len(values))], axis=1), lambda rows: rows[:, 0] / rows[:, 1])
+    return CorpusSums(np.stack([values, np.ones(len(values))], axis=1), lambda rows: rows[:, 0] / rows[:, 1])
 
 
 def _cut(
@@ -162,7 +162,7 @@ def _bleu_of(order: int) -> Callable[[Captions], _Floats]:
 
 def _pooled_bleu(order: int) -> Callable[[Captions], _Pooled]:
     def pooled(captions: Captions) -> _Pooled:
-        sums = Sums(captions.bleu.added, lambda rows: bleu_of(rows)[:, order - 1])
+        sums = CorpusSums(captions.bleu.added, lambda rows: bleu_of(rows)[:, order - 1])
         return float(captions.bleu.corpus()[order - 1]), sums
 
     return pooled
@@ -172,7 +172,7 @@ _BLEUS = tuple(f"BLEU-{order}" for order in range(1, 5))
 #: The corpus figure of the measures whose summary is "corpus", and its sums.
 _POOLED: dict[str, Callable[[Captions], _Pooled]] = {
     **{name: _pooled_bleu(order) for order, name in enumerate(_BLEUS, start=1)},
-    "METEOR": lambda captions: (captions.meteor.corpus, Sums(captions.meteor.statistics, meteor_of)),
+    "METEOR": lambda captions: (captions.meteor.corpus, CorpusSums(captions.meteor.statistics, meteor_of)),
 }
 _HODOSH = "Hodosh et al. 2013, section 4.2.2"
 

@@ -63,7 +63,7 @@ def _cuts() -> dict[str, None]:
 
 # Without slots, as its base: the requests below inherit what they score from another base.
 @dataclass(frozen=True, kw_only=True)
-class CaptionFigures(IntervalRequest):
+class CaptionFigureFields(IntervalRequest):
     """How captions are scored, and on which images."""
 
     rounds: Rounds = USUAL_ROUNDS
@@ -129,7 +129,7 @@ class _CaptionsOfCorpus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaptionsToScore(CaptionFigures, _CaptionsOfCorpus):
+class CaptionsToScore(CaptionFigureFields, _CaptionsOfCorpus):
     """Captions that systems wrote are scored against those of a corpus, and compared with the first. A file
     holds one caption for each image: JSON lines {"image": NAME, "caption": TEXT}, the results of the COCO
     evaluation, or a table. Captions of regions are scored against a layer, or a campaign. Nothing is
@@ -138,7 +138,7 @@ class CaptionsToScore(CaptionFigures, _CaptionsOfCorpus):
     leave_unused: Annotated[bool, LEAVE_UNUSED] = False
     trained_on: TrainedOn = ""
 
-    _whole: ClassVar[tuple[tuple[str, str], ...]] = (*CaptionFigures._whole, ("trained_on", ""))
+    _whole: ClassVar[tuple[tuple[str, str], ...]] = (*CaptionFigureFields._whole, ("trained_on", ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,7 @@ class _CaptionSets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaptionComparisonRequest(CaptionFigures, _CaptionSets):
+class CaptionComparisonRequest(CaptionFigureFields, _CaptionSets):
     """Captions of systems are scored against those of people, and each set is tested against the first, on
     the same images."""
 
@@ -203,7 +203,7 @@ def compare_captions(request: CaptionComparisonRequest, context: OperationContex
 
 
 def _report(
-    request: CaptionFigures,
+    request: CaptionFigureFields,
     corpus: str,
     sources: Mapping[str, CaptionSource],
     declared: Declaration = UNDECLARED,

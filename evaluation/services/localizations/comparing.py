@@ -20,10 +20,10 @@ from evaluation.services.request_fields import (
     EVERY_IMAGE,
     MOST_COMPARED,
     USUAL_ROUNDS,
-    ImagesRequest,
     LayerField,
     Rounds,
     SetComparison,
+    SetImagesRequest,
     baseline_first,
     check_images,
     check_layer,
@@ -46,7 +46,7 @@ class _LocalizationSets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalizationComparisonRequest(ImagesRequest, _LocalizationSets):
+class LocalizationComparisonRequest(SetImagesRequest, _LocalizationSets):
     """Regions in which systems find phrases are scored against the boxes that people drew, and each set is
     tested against the first, on the same mentions."""
 

@@ -19,9 +19,9 @@ from evaluation.services.request_fields import (
     EVERY_IMAGE,
     MOST_COMPARED,
     USUAL_ROUNDS,
-    ImagesRequest,
     Rounds,
     SetComparison,
+    SetImagesRequest,
     baseline_first,
     check_images,
 )
@@ -53,7 +53,7 @@ class _TagSets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TagComparisonRequest(ImagesRequest, TagFigures, _TagSets):
+class TagComparisonRequest(SetImagesRequest, TagFigures, _TagSets):
     """Tags of systems are scored against the nouns of people's captions, and each set is tested against the
     first, on the same images and true tags: those that one of the sets could have chosen."""
 

@@ -135,14 +135,15 @@ def test_imported_tags_are_lower_cased_ordered_by_score_and_score_like_their_fil
     assert TagSet.objects.get().name == "theirs", "nothing of the file is stored"
     with pytest.raises(CommandError, match=r"2 of 4 images .* have no tags in set 'theirs'"):
         output_of("score_tags", "theirs", "--split", "all")
-    for options, reported in (
-        ((), "tag_set: This is required"),
-        (("theirs", "--file", file), "--file: This cannot be combined with tag_set"),
-        (("--file", file), "--corpus: This is required"),
-        (("theirs", "--trained-on", "nothing"), "--trained-on: This is only possible together with file"),
-    ):
+    refused: list[tuple[list[Any], str]] = [
+        ([], "tag_set: This is required"),
+        (["theirs", "--file", file], "--file: This cannot be combined with tag_set"),
+        (["--file", file], "--corpus: This is required"),
+        (["theirs", "--trained-on", "nothing"], "--trained-on: This is only possible together with file"),
+    ]
+    for arguments, reported in refused:
         with pytest.raises(CommandError, match=reported):
-            output_of("score_tags", *options)
+            output_of("score_tags", *arguments)
 
 
 @pytest.mark.parametrize("layout", ["jsonl", "csv"])

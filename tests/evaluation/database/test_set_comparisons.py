@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management import CommandError
 
@@ -71,21 +72,13 @@ def test_captions_are_compared_as_their_files_are(two: str, tmp_path: Path) -> N
 
 
 def vocabulary_set(corpus: Any, name: str, vocabulary: list[str], scores: dict[int, list[float]]) -> None:
-    import numpy as np
-
     def fill(row: TagSet) -> None:
-        ranked = (
-            (
-                pk,
-                sorted(
-                    ([tag, score] for tag, score in zip(vocabulary, of_image, strict=True)),
-                    key=lambda p: -p[1],
-                ),
-                np.asarray(of_image, np.float32).tobytes(),
-            )
-            for pk, of_image in scores.items()
-        )
-        fill_tag_set(row, ranked)
+        ranked = []
+        for pk, of_image in scores.items():
+            best_first = np.argsort(-np.array(of_image)).tolist()
+            tags = [[vocabulary[index], of_image[index]] for index in best_first]
+            ranked.append((pk, tags, np.asarray(of_image, np.float32).tobytes()))
+        fill_tag_set(row, iter(ranked))
 
     get_or_publish(TagSet, name, {"corpus": corpus, "vocabulary": vocabulary}, fill)
 
