@@ -185,8 +185,8 @@ def _side(direction: str, query: QueryDict, account: Account) -> _Side:
         report,
         table.head,
         [
-            [(*cell, str(ends_of.get(head, ""))) for head, cell in zip(table.head, table.cells(row), strict=True)]
-            for row, ends_of in zip(table.rows, ends, strict=True)
+            [(*cell, str(ends_of.get(head, ""))) for head, cell in zip(table.head, cells, strict=True)]
+            for cells, ends_of in zip(map(table.cells, table.rows), ends, strict=True)
         ],
         len(tested),
         sum(bool(test["mark"]) for test in tested),
