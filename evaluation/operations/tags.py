@@ -76,7 +76,7 @@ register(
     run=scores.score_tags,
     before_job=scores.check_tag_scoring,
     as_job=True,
-    rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
+    rest=Rest("POST", "tag-scores", "tag-sets", example={"tag_set": "listwise", "split": "test"}),
     command=texts.report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
     page=FormPage(started=_("Scoring the tags. The figures will appear here.")),
 )

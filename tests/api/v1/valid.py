@@ -611,7 +611,7 @@ VALID: dict[str, Make] = {
     "show_tag_set": at(tag_set="tagged"),
     "remove_tag_set": lambda: _spare(TagSet, "tagged", "tag_set"),
     "download_tag_set": at(tag_set="tagged"),
-    "score_tags": with_body({"split": "test"}, tag_set="tagged"),
+    "score_tags": with_body({"tag_set": "tagged", "split": "test"}),
     "import_parses": with_body({"corpus": "quay", "file": "quay.conllu"}),
     "train_word_vectors": with_body(
         {"corpus": "quay", "name": "own-words", "split": "all", "dimensions": 4, "epochs": 1}
