@@ -185,7 +185,10 @@ def _side(direction: str, query: QueryDict, account: Account) -> _Side:
         report,
         table.head,
         [
-            [(*_cell(table, row, column), ends_of.get(head, "")) for column, head in enumerate(table.head)]
+            [
+                (*_cell(table, row, column), str(ends_of.get(head, "")))
+                for column, head in enumerate(table.head)
+            ]
             for row, ends_of in zip(table.rows, ends, strict=True)
         ],
         len(tested),
