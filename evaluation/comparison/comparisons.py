@@ -191,7 +191,9 @@ def compare_runs(
 
 def _system(scored: Scored, images: Sequence[int], resampling: Resampling, *, judged: bool) -> dict[str, Any]:
     """Return a run's part of a comparison: its figures with intervals, and what it did not rank."""
-    draws = resampling.over(images)
+    draws = None
+    if resampling.resamples:
+        draws = Bootstrap(images, resampling.resamples, resampling.level, resampling.seed)
     return {
         "run": scored.run,
         "missing": scored.missing,
@@ -288,7 +290,7 @@ def table_of_intervals(report: dict[str, Any]) -> Table:
     return Table(
         ["run", *measures],
         [
-            [system["run"], *(interval_text(name, system["intervals"][name]) for name in measures)]
+            [system["run"], *(_interval_text(name, system["intervals"][name]) for name in measures)]
             for system in report["systems"]
         ],
         notes=[f"Intervals of {level_text(report['level'])}."],
@@ -296,7 +298,7 @@ def table_of_intervals(report: dict[str, Any]) -> Table:
     )
 
 
-def interval_text(measure: str, interval: Sequence[float | None] | None) -> str:
+def _interval_text(measure: str, interval: Sequence[float | None] | None) -> str:
     """Return the interval of a figure, rounded like it; "-" where there is none."""
     return "-" if interval is None else " to ".join(figure_value(measure, end) for end in interval)
 

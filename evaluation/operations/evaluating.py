@@ -38,9 +38,10 @@ def evaluation_tables(evaluation: Evaluation) -> Mapping[str, Table]:
 
 
 register(
+    name="evaluate",
     title=_("Evaluate"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
-    run=evaluating.evaluate,
+    run=evaluating.run_evaluation,
     before_job=evaluating.check_evaluation,
     as_job=True,
     rest=Rest(

@@ -25,7 +25,7 @@ from annotation.common.operations import (
     request_fields,
 )
 from annotation.selectors.corpora import CORPORA, corpus_named
-from evaluation.comparison.missing import REFUSE, missing_choices
+from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 from evaluation.comparison.original_pairs import has_original_pairs
 from evaluation.comparison.subsets import FOLD
 from evaluation.models import Run, System
@@ -161,7 +161,7 @@ class EvaluationRequest:
         Field(max_length=50),
         Help(_("Measures"), _("By default the usual ones"), only_commas=True),
     ] = ()
-    missing: Annotated[str, OneOf(missing_choices), Help(_("Queries that a run does not rank"))] = REFUSE
+    missing: Annotated[Missing, OneOf(missing_choices), Help(_("Queries that a run does not rank"))] = REFUSE
     rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS), Help(_("Permutations of the randomisation test"))] = (
         ROUNDS
     )
@@ -250,7 +250,7 @@ def _check_figures(request: EvaluationRequest, corpus: Any) -> None:
         raise InputError(f"qrels {request.qrels!r} are of another corpus than {corpus.name!r}; name others")
 
 
-def evaluate(request: EvaluationRequest, context: OperationContext) -> Evaluation:
+def run_evaluation(request: EvaluationRequest, context: OperationContext) -> Evaluation:
     """Train, rank and compare; raises as the operations for these steps do."""
     request = check_evaluation(request, context)
     trainings = list(_trainings(request, context))

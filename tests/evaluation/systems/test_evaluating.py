@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,10 +101,10 @@ def test_an_interrupted_evaluation_continues_after_its_last_step(
     with monkeypatch.context() as stopped:
         stopped.setattr(evaluating, "compare_under_qrels", killed)
         with pytest.raises(KeyboardInterrupt):
-            evaluating.evaluate(request, context)
+            evaluating.run_evaluation(request, context)
     assert System.objects.count() == 2 and Run.objects.count() == 4
     monkeypatch.setattr("models_core.systems.training.fit", killed)
-    done = evaluating.evaluate(request, context)
+    done = evaluating.run_evaluation(request, context)
     assert [system.unchanged for system in done.systems] == [True, True]
     assert Report.objects.get(name="first").qrels is None
     assert shares[-1] == 1 and max(shares) <= 1
@@ -119,7 +120,7 @@ def test_uploaded_embeddings_are_a_system_before_the_job_begins(corpus: str, min
 def test_what_is_missing_or_unused_is_named_before_anything_is_trained(
     corpus: str, features: Path, tmp_path: Path
 ) -> None:
-    def errors(**fields: object) -> dict[str, str]:
+    def errors(**fields: Any) -> dict[str, str]:
         request = EvaluationRequest(corpus=corpus, **fields)
         with pytest.raises(Invalid) as raised:
             evaluating.check_evaluation(request, OperationContext(by_path=True))

@@ -221,7 +221,7 @@ def test_without_qrels_in_the_address_figures_are_of_the_original_pairs(ada):
     (side,) = page.context["sides"]
     first = side.report["systems"][0]
     assert first["figures"]["R@1"] == 1 and first["intervals"]["R@1"] == [pytest.approx(0.438, abs=1e-3), 1]
-    assert "1.000 0.438 to 1.000" in words(page)
+    assert "good-search 1.000 0.439 to 1.000" in words(page)
 
 
 def test_a_corpus_of_candidates_without_qrels_leads_to_where_they_are_made(ada):

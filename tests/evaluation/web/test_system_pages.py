@@ -58,7 +58,8 @@ def test_embeddings_are_uploaded_ranked_by_a_job_and_removed(ada):
     assert 'data-live="on"' in page.content.decode()
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     page = ada.get("/evaluation/")
-    assert 'href="/evaluation/systems/clip/">View' in page.content.decode()
+    compared = "/evaluation/compare/?run=clip-annotation&amp;run=clip-search"
+    assert f'href="{compared}">View' in page.content.decode()
     assert "clip-annotation captions for images test one caption 2" in words(
         ada.get("/evaluation/systems/clip/")
     )
