@@ -92,7 +92,7 @@ class Receiver(NamedTuple):
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
-def origin_of(address: str) -> str:
+def address_origin(address: str) -> str:
     """Return scheme, host and port of an address."""
     return "/".join(address.split("/", 3)[:3]).lower()
 
@@ -113,7 +113,7 @@ def receiver_of(address: str, *, trusted: Collection[str] = ()) -> Receiver:
         port = parts.port
     except ValueError:
         raise AddressError(_("This is not an address; expected https://HOST/PATH.")) from None
-    allowed = origin_of(address) in trusted
+    allowed = address_origin(address) in trusted
     if parts.scheme not in ("https", *(("http",) if allowed else ())) or not parts.hostname or port == 0:
         raise AddressError(_("The address must begin with https://HOST."))
     if "@" in parts.netloc or parts.fragment or "#" in address:

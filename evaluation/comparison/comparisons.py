@@ -156,18 +156,19 @@ def compare_runs(
     missing: str = REFUSE,
     convention: str = MEAN_RANKS,
     rounds: int = ROUNDS,
-    seed: int = 0,
     resampling: Resampling = NO_INTERVALS,
 ) -> dict[str, Any]:
-    """Return all runs' figures with intervals, and tests of each later run against the first (of one run its
-    figures alone); raises as `scoring.score_against_first`."""
+    """Return all runs' figures with intervals, and tests of each later run against the first, drawn by the
+    same seed (of one run its figures alone); raises as `scoring.score_against_first`."""
     figures: Sequence[Scored]
     tests: Sequence[Against] = ()
     how: dict[str, Any] = {"subset": subset, "missing": missing, "convention": convention}
     if len(runs) == 1:
         figures = [score(runs[0], snapshot, measures, **how)]
     else:
-        figures, tests = score_against_first(runs, snapshot, measures, **how, rounds=rounds, seed=seed)
+        figures, tests = score_against_first(
+            runs, snapshot, measures, **how, rounds=rounds, seed=resampling.seed
+        )
     images = images_of_queries(figures[0].queries, runs[0].direction, snapshot)
     report = {
         "baseline": figures[0].run,
@@ -181,7 +182,7 @@ def compare_runs(
         "apart": candidates_apart([(scored.run, scored.candidates) for scored in figures]),
         "systems": [_system(scored, images, resampling, judged=not snapshot.pool) for scored in figures],
         "rounds": rounds,
-        "seed": seed,
+        "seed": resampling.seed,
         "resamples": resampling.resamples,
         "level": resampling.level,
         "tests": [{**asdict(test), "difference": finite_or_none(test.difference)} for test in tests],

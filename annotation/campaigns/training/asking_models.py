@@ -28,7 +28,7 @@ from annotation.common import database
 from annotation.common.operations import Help, OperationContext
 from annotation.images.model_pictures import model_picture_address
 from annotation.models import ModelAddress, ModelAnnotator, ModelCall
-from annotation.notifications.receivers import origin_of
+from annotation.notifications.receivers import address_origin
 from annotation.notifications.sending import (
     ADDRESS,
     ANSWER_TOO_LARGE,
@@ -171,7 +171,7 @@ def _take_over(annotator: ModelAnnotator, address: ModelAddress) -> None:
     left.update(state=ModelCall.UNKNOWN, error="the process that asked has ended")
     if address.version is None or address.version != annotator.version:
         settings = ModelSettings(**address.settings)
-        source = f"{settings.model or 'model'} at {origin_of(address.address)}"
+        source = f"{settings.model or 'model'} at {address_origin(address.address)}"
         address.version = model_annotators.record_training(
             annotator, images=None, source=source, external=True
         )
@@ -223,7 +223,7 @@ class _Asking:
         self._again: deque[_Attempt] = deque()
         self._rows = dict(annotator.campaign.images.values_list("image__key", "pk"))
         self._headers = {"Content-Type": "application/json", "User-Agent": "Phrasebox/1"}
-        if key := django_settings.MODEL_ORIGINS.get(origin_of(address.address)):
+        if key := django_settings.MODEL_ORIGINS.get(address_origin(address.address)):
             self._headers["Authorization"] = f"Bearer {key}"
 
     def run(self, images: Sequence[int]) -> None:
@@ -263,7 +263,7 @@ class _Asking:
             raise CampaignError(
                 _("the model at %(address)s cannot be asked: %(why)s. %(images)d images have its boxes.")
                 % {
-                    "address": origin_of(self.address.address),
+                    "address": address_origin(self.address.address),
                     "why": self._hopeless.rstrip("."),
                     "images": self.images,
                 }

@@ -15,7 +15,7 @@ from annotation.campaigns import model_annotators
 from annotation.common import database
 from annotation.common.operations import FieldError, Help, Listing, OneOf, OperationContext
 from annotation.models import ModelAddress, ModelAnnotator, ModelCall
-from annotation.notifications.receivers import LONGEST_ADDRESS, AddressError, origin_of, receiver_of
+from annotation.notifications.receivers import LONGEST_ADDRESS, AddressError, address_origin, receiver_of
 from annotation.protocol.model_calls import (
     CHAT_PROTOCOL,
     DEFAULT_PROMPT,
@@ -185,7 +185,7 @@ def set_model_address(request: SetModelAddressRequest, context: OperationContext
             act="set_model_address",
             campaign=campaign,
             model_annotator=annotator.name,
-            address=origin_of(request.address),
+            address=address_origin(request.address),
             budget=request.budget,
         )
     annotator.refresh_from_db()

@@ -245,7 +245,6 @@ def compare_under_qrels(request: CompareRequest, context: OperationContext) -> R
             request.measures,
             **how,
             rounds=request.rounds,
-            seed=request.seed,
             resampling=request.resampling,
         )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from models_core.estimators.base import Dataset, FitContext, Matrix, RankDirection, State, View
 from models_core.estimators.embeddings import RECALL, embedded_scores
-from models_core.estimators.neural.heads import SIDES, Head
+from models_core.estimators.neural.heads import HEAD_VIEWS, EmbeddingHead
 from models_core.estimators.neural.settings import EmbedderSettings
 from phrasebox.device import torch_for
 from phrasebox.scoring.tiles import Scores
@@ -24,7 +24,7 @@ class JointEmbedder:
     held-out recall, `rate_` and `decay_`, `tried_` with a row (rate, decay, held-out recall) for each
     setting, and `curve_` with a row (epoch, mean loss, held-out recall) for each epoch."""
 
-    heads_: dict[str, Head]
+    heads_: dict[str, EmbeddingHead]
     temperature_: float | None
     recall_: float
     rate_: float
@@ -68,7 +68,7 @@ class JointEmbedder:
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
         """Return cosines; rows are queries."""
-        images, captions = (self.embed(view, data.views[view]) for view in SIDES)
+        images, captions = (self.embed(view, data.views[view]) for view in HEAD_VIEWS)
         return embedded_scores(images, captions, direction=direction, cosine=True)
 
     def state(self) -> State:
@@ -92,10 +92,10 @@ class JointEmbedder:
         arrays, stored_settings = state
         restored = cls(settings)
         restored.heads_ = {
-            view: Head.from_arrays(
+            view: EmbeddingHead.from_arrays(
                 {n.removeprefix(f"{view}."): a for n, a in arrays.items() if n.startswith(f"{view}.")}
             )
-            for view in SIDES
+            for view in HEAD_VIEWS
         }
         restored.tried_, restored.temperature_ = arrays["tried"], stored_settings["temperature"]
         restored.rate_, restored.decay_ = stored_settings["rate"], stored_settings["decay"]

@@ -29,7 +29,7 @@ from models_core.estimators.neural.gradient_training import (
     arrays_under,
     network_weights,
 )
-from models_core.estimators.neural.heads import SIDES, Head
+from models_core.estimators.neural.heads import HEAD_VIEWS, EmbeddingHead
 from models_core.estimators.neural.network import Dropout, new_layer, thinned
 from models_core.estimators.neural.settings import ContrastiveSettings, EmbedderSettings, MarginSettings
 from phrasebox.lazy import sparse
@@ -81,13 +81,13 @@ class VectorPairs:
         """Build the pairs. Raises ValueError for numbers that are not finite, and for too few pairs."""
         if len(np.unique(data.image_of)) < 2:
             raise ValueError("all captions are of one image; the heads need wrong captions")
-        sides = {view: StandardView.of(data.views[view], view) for view in SIDES}
+        sides = {view: StandardView.of(data.views[view], view) for view in HEAD_VIEWS}
         return cls(sides, np.asarray(data.image_of, np.intp))
 
-    def heads(self, weights: Mapping[str, NDArray[Any]]) -> tuple[dict[str, Head], float | None]:
+    def heads(self, weights: Mapping[str, NDArray[Any]]) -> tuple[dict[str, EmbeddingHead], float | None]:
         """Return the heads of a network's weights, and its temperature, None without one."""
         heads = {
-            view: Head(side.mean, side.scale, arrays_under(f"{view}.", weights))
+            view: EmbeddingHead(side.mean, side.scale, arrays_under(f"{view}.", weights))
             for view, side in self.sides.items()
         }
         return heads, float(np.exp(weights["log_temperature"][0])) if "log_temperature" in weights else None
@@ -199,7 +199,7 @@ class EmbedderRun(GradientRun):
         """Return the mean of R@1, R@5 and R@10 over both directions on held-out images, a share."""
         assert self.held_out is not None
         heads, _ = self.pairs.heads(network_weights(self.network))
-        images, captions = (heads[view](self.held_out.views[view]) for view in SIDES)
+        images, captions = (heads[view](self.held_out.views[view]) for view in HEAD_VIEWS)
         return recall_of_embeddings(images, captions, self.held_out.image_of, cosine=True)
 
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Matrix, View
 from models_core.estimators.embeddings import LinearMap
 
-SIDES = (IMAGE_VIEW, CAPTION_VIEW)
+HEAD_VIEWS = (IMAGE_VIEW, CAPTION_VIEW)
 
 
 @dataclass(frozen=True)
-class Head:
+class EmbeddingHead:
     """Embeds vectors x as W (x - mean) / scale + b, or, with a hidden layer, V max(0, that) + c.
 
     `weights` are its arrays by the names of its layers in the network.
@@ -40,7 +40,7 @@ class Head:
         return {"mean": self.mean, "scale": np.array([self.scale]), **self.weights}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Head:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> EmbeddingHead:
         """Restore what `arrays` returned; raises KeyError if something is missing."""
         weights = {name: array for name, array in arrays.items() if name not in ("mean", "scale")}
         return cls(arrays["mean"], float(arrays["scale"][0]), weights)
