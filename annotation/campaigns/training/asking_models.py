@@ -274,13 +274,11 @@ class _Asking:
         for image_record, mentions in records:
             phrases = different_phrases(mentions)
             picture = self._picture(image_record) if phrases else None
-            calls = (
-                () if picture is None else tuple(model_calls.calls_of(self.settings, picture, list(phrases)))
-            )
             if picture is None:
                 model_annotators.store_proposals(self.annotator, [(image_record.id, {})])
                 self.images += 1
                 continue
+            calls = list(model_calls.calls_of(self.settings, picture, list(phrases)))
             image = _Image(picture, phrases, len(calls))
             for call in calls:
                 yield _Attempt(image, call)
