@@ -44,6 +44,7 @@ ON_POSTGRESQL = (
     "tests/jobs/test_commands.py",
     "tests/jobs/test_compose.py",
     "tests/jobs/test_kinds.py",
+    "tests/jobs/test_model_at_an_address.py",
     "tests/jobs/test_model_in_browser.py",
     "tests/jobs/test_outage.py",
     "tests/jobs/test_periodic.py",

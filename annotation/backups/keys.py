@@ -21,6 +21,7 @@ BROKEN: dict[str, str] = {
     "annotation.image": "names of images on task pages: half-drawn boxes there are lost",
     "annotation.mturk": "links from a HIT of Mechanical Turk to its tasks: workers open the HIT again",
     "annotation.picture": "addresses of pictures, valid for an hour: reload open pages",
+    "annotation.picture.model": "addresses of pictures for models, valid for an hour: ask the model again",
     "annotation.second_factor": "second factors: codes of apps are wrong; people sign in by a recovery code "
     "and set up again, or an admin resets them",
     "annotation.webhooks": "secrets of webhooks: make new ones, and give them to the receivers",

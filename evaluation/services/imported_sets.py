@@ -11,7 +11,7 @@ from pydantic import Field
 
 from annotation.common.operations import FileUpload, Help, Named, OperationContext, check_used
 from annotation.selectors.corpora import CORPORA, corpus_named
-from evaluation.comparison.provenance import Declaration
+from evaluation.comparison.provenance import Hashes
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.models import System
 from evaluation.models.stored import StoredPredictions
@@ -65,13 +65,14 @@ class SetImport:
 @dataclass(frozen=True)
 class SetOrigin:
     """Where an imported set comes from: the `columns` of its row, the `names` of its corpus, and the images
-    that were looked at (None: all)."""
+    that were looked at (None: all); what its system was `trained_on`, and the images that this names."""
 
     request: SetImport
     columns: dict[str, Any]
     names: CorpusNames
     subset: Subset | None
-    declared: Declaration
+    trained_on: str
+    training_images: Hashes | None
 
     def note_images(self, row: StoredPredictions) -> None:
         """Note on the row of a new set which images were looked at."""
@@ -81,13 +82,13 @@ class SetOrigin:
     def link(self, row: StoredPredictions, context: OperationContext) -> None:
         """Register the system of a declaration, and link the set to it; raises as
         `registry.link_output`."""
-        if self.declared.trained_on:
+        if self.trained_on:
             registry.link_output(
                 row,
                 _tag(self.request),
                 registry.requested_by(context),
-                trained_on=self.declared.trained_on,
-                images=self.declared.images(),
+                trained_on=self.trained_on,
+                images=self.training_images,
             )
 
 
@@ -109,6 +110,7 @@ def origin_of(request: SetImport, context: OperationContext, expected: str) -> S
     names = names_of(request.corpus)
     subset = subset_named(request.corpus, request.split, seed=request.seed, files=context.by_path)
     registry.check_declaration(_tag(request), request.corpus, declared.trained_on)
+    images = declared.images()  # before anything is stored: it may name an unknown split
     columns = {
         "corpus": row,
         **({"made_by": made_by} if made_by is not None else {}),
@@ -119,7 +121,7 @@ def origin_of(request: SetImport, context: OperationContext, expected: str) -> S
         "licence": " ".join(request.licence.split()),
         "input_digest": digest_of_images(subset.images, names) if subset else "",
     }
-    return SetOrigin(request, columns, names, subset, declared)
+    return SetOrigin(request, columns, names, subset, declared.trained_on, images)
 
 
 def _tag(request: SetImport) -> str:

@@ -33,6 +33,7 @@ from annotation.common import database
 from annotation.common.operations import OperationContext, result_to_dict
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
+from annotation.images.model_pictures import model_picture_address
 from annotation.jobs.kinds import corpus_uploads
 from annotation.models import (
     Account,
@@ -588,6 +589,13 @@ def picture(at: At) -> Call:
     return Call("GET", signed_picture_address(request, name, at.choice("full", "small")))
 
 
+@by("model_picture", "seen", ALL)
+def model_picture(at: At) -> Call:
+    Corpus.objects.update(pictures_may_leave=True)
+    name = Image.objects.exclude(picture="").order_by("pk")[at.rng.randrange(2)].picture
+    return Call("GET", model_picture_address(name))
+
+
 # Campaigns -------------------------------------------------------------------------------------
 
 NAMES = (*REQUESTS, "review", "batch")
@@ -1026,6 +1034,7 @@ get("evaluation:tags", RUNNERS, TAGGED)
 
 
 get("evaluation:train", RUNNERS, corpus="quay")
+get("evaluation:evaluate", RUNNERS, corpus="quay")
 post(
     "evaluation:train",
     RUNNERS,

@@ -15,7 +15,7 @@ from config.urls import V1_PATTERNS as operation_urls
 from tests.house.product import NO_BROKER, PRODUCTION, REPOSITORY, Server, manage, migrated, serving
 
 OPEN = {
-    *("healthz", "readyz", "sign_in", "sign_out", "choose_language", "picture"),
+    *("healthz", "readyz", "sign_in", "sign_out", "choose_language", "picture", "model_picture"),
     *("second_factor", "oidc_sign_in", "openid_connect_callback"),
     *("reset", "reset_sent", "password_reset_confirm", "invite", "first_account", "staff_invite"),
     *("prolific", "prolific_webhook", "mturk", "mturk_begin"),

@@ -51,13 +51,13 @@ def test_queries_of_a_run_are_looked_at_one_by_one(ada: Caller, park: Corpus) ->
             run=run,
             position=position,
             image=image,
-            items=np.array([captions[image.pk], captions[images[0].pk]], "<i8").tobytes(),
+            items=np.array([captions[image.pk], captions[images[not position].pk]], "<i8").tobytes(),
             scores=np.array([2.0, 1.0], "<f4").tobytes(),
         )
     first = ada.get("runs/near/queries", limit=2).json()
     assert [(row["image"], row["text"], row["value"]) for row in first["results"]] == [
-        ("0", None, None),
-        ("1", None, None),
+        ("0", None, 1),
+        ("1", None, 1),
     ]
     (last,) = ada.get("runs/near/queries", limit=2, cursor=first["next"]).json()["results"]
     response = ada.get(f"runs/near/queries/{last['query']}").json()
@@ -66,6 +66,6 @@ def test_queries_of_a_run_are_looked_at_one_by_one(ada: Caller, park: Corpus) ->
         ("A dog by tree 2 .", True, False),
         ("A dog by tree 0 .", False, False),
     ]
-    # There is no order without qrels.
-    assert ada.get("runs/near/queries", order="worst").status_code == 400
+    worst = ada.get("runs/near/queries", order="worst").json()["results"]
+    assert [row["value"] for row in worst] == [1] * len(images)
     assert ada.get("runs/near/queries/0").status_code == 404

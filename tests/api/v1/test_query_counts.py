@@ -23,6 +23,10 @@ from annotation.models import (
     Image,
     Job,
     Layer,
+    ModelAddress,
+    ModelAnnotator,
+    ModelCall,
+    OpenImage,
     TagList,
     TrustState,
     Webhook,
@@ -122,6 +126,24 @@ def grow(first: int, end: int) -> None:
     )
 
     looked_at(corpus, first, end)
+    busiest = Campaign.objects.get(name="p0")
+    image = Image.objects.get(corpus=busiest.corpus, position=0)
+    shown, _created = OpenImage.objects.get_or_create(
+        campaign=busiest, image=image, position=0, defaults={"opened_at": now(), "changed_at": now()}
+    )
+    called(busiest, shown, first, end)
+
+
+def called(campaign: Campaign, image: OpenImage, first: int, end: int) -> None:
+    """Add calls of a model at an address, of the campaign's model annotator of the same name."""
+    worker, _created = Worker.objects.get_or_create(pseudonym="model", kind=Worker.MODEL)
+    annotator, _created = ModelAnnotator.objects.get_or_create(
+        campaign=campaign, worker=worker, name=campaign.name
+    )
+    about = {"address": "https://x.org/", "settings": {}, "seconds": 1, "parallel": 1, "a_minute": 1}
+    for _number in range(first, end):
+        address = ModelAddress.objects.create(model_annotator=annotator, **about)
+        ModelCall.objects.create(address=address, image=image, reserved_micros=0, cost_micros=0)
 
 
 def looked_at(corpus: Corpus, first: int, end: int) -> None:

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from annotation.api.rest.endpoints import endpoints
+from tests import mutants
 from tests.api.v1.conftest import Caller, operation
 from tests.api.v1.valid import VALID
+from tests.hostile.world import IMAGES
 
 #: Functions that read a file's bytes without parsing them: digests, copies, and storing a part.
 _AS_BYTES = {"digest_of_files", "file_digest", "_by_content", "receive_uploaded_part", "_form_as_bytes"}
@@ -57,9 +59,15 @@ def opened_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[
 
 
 TAKING = sorted(endpoint.name for endpoint in endpoints() if endpoint.uploads)
+SIDES = next(seed.content for seed in mutants.seeds(IMAGES) if seed.name == "sides.npz")
 #: Calls that send a file, for operations whose valid call sends none.
 SENDING: dict[str, dict[str, Any]] = {
     "agreement": {"files": {"file": ("x.csv", b"image,caption,grade\nscene-2.png,scene-2.png#0,4.5\n")}},
+    "evaluate": {"files": {"embeddings": ("sides.npz", SIDES)}},
+    "score_tags": {
+        "body": {"corpus": "quay"},
+        "files": {"file": ("tags.csv", b"image,tag,score\nscene-1,dog,0.5\n")},
+    },
     "freeze_qrels": {"files": {"images": ("x.txt", b"scene-2.png\n")}},
     "open_campaign": {"files": {"pairs": ("x.csv", b"image,caption\nscene-2,scene-2#0\n")}},
 }

@@ -30,8 +30,9 @@ pytestmark = pytest.mark.django_db
 
 #: Operations whose files contain no names of a corpus, or must fit it completely, such as lists of names.
 _NO_IMPORT = {
-    *("cross_validate", "extract_features", "freeze_qrels", "rank", "tag", "train_system"),
-    "send_upload_part",
+    *("cross_validate", "evaluate", "extract_features", "freeze_qrels", "rank", "tag", "train_system"),
+    # The sheet is that of import_tags, which it uses.
+    *("score_tags", "send_upload_part"),
 }
 Pairs = dict[tuple[str, str], int]
 

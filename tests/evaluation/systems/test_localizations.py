@@ -169,7 +169,7 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     assert not LocalizationSet.objects.filter(name="found").exists()
     output_of("download_localization_set", "second", "--out", tmp_path / "second.jsonl")
     output_of("import_localizations", "theirs", tmp_path / "second.jsonl", "--corpus", "scenes")
-    assert "theirs scenes 60" in words(ada.get("/evaluation/"))
+    assert "theirs localizations scenes 15" in words(ada.get("/evaluation/"))
     assert "second.jsonl" in words(ada.get("/evaluation/localizations/theirs/"))
 
 

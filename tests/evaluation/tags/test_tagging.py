@@ -482,7 +482,7 @@ def test_a_form_that_asks_for_what_is_not_offered_is_refused_by_page(scenes: str
 def test_a_tagger_is_trained_by_page_and_what_it_lacks_is_said(scenes: str) -> None:
     ada = world.signed_in("ada", "researcher")
     page = ada.get("/evaluation/train/").content.decode()
-    assert "needs vectors of images; needs word vectors; Bilinear map of images and tags" in page
+    assert "SJE-I – Bilinear map of images and tags; SJE, Delta I" in page
     ask = {"name": "map", "recipe": "SJE-I", "corpus": scenes, "features": "whole:1"}
     response: Any = press(ada, "/evaluation/train/", "Train", **ask)
     assert "Recipe SJE-I needs this." in response.content.decode()

@@ -159,7 +159,7 @@ def test_ir_measures_finds_the_same_under_its_own_names(seed):
         for item, grade in qrel.items()
     ]
     names = ["AP", "AP@5", "RR", "Rprec", "P@3", "nDCG", "nDCG@5", "Success@5", "Bpref", "infAP"]
-    names += ["SetF", "IPrec@0", "IPrec@0.1", "IPrec@0.55", "IPrec@1"]
+    names += ["SetF", "IPrec@0.0", "IPrec@0.1", "IPrec@0.55", "IPrec@1.0"]
     ours = evaluate(from_lists(case.lists, case.judgments), names)
     for name in names:
         measure = ir_measures.parse_measure(name)
