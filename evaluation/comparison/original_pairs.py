@@ -127,8 +127,8 @@ def _within(ranked: NDArray[np.int64], direction: str, corpus: Any, subset: Subs
         return np.unique(_captions_of(corpus.name, subset.images)[:, 0])
     owners = images_of_captions(corpus.name, ranked.tolist())
     rows = list(captions_of_images(corpus.name, owners | subset.images, "captions__number"))
-    asked = set(ranked.tolist())
-    numbers = {number for _image, caption, number in rows if caption in asked}
+    of_runs = set(ranked.tolist())
+    numbers = {number for _image, caption, number in rows if caption in of_runs}
     captions = [caption for image, caption, number in rows if image in subset.images and number in numbers]
     return np.array(sorted(captions), np.int64)
 

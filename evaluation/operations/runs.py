@@ -85,7 +85,7 @@ def comparison_text(comparison: RunComparison) -> str:
     )
     if not comparison.resamples:
         return text
-    intervals = replace(table_of_intervals(report), basis=FigureBasis())  # it stands below the first table
+    intervals = replace(table_of_intervals(report), basis=FigureBasis())  # shown below the first table
     return f"{text}\n\n{LAYOUTS.get('text')(intervals)}"
 
 

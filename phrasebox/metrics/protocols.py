@@ -152,8 +152,8 @@ def both_directions(
 
     >>> from phrasebox.scoring.tiles import Dense
     >>> scores = Dense(np.array([[0.9, 0.1], [0.8, 0.7]]))  # two images by their captions
-    >>> found = both_directions(scores, select("any of five", [0, 1]), ["R@1"])
-    >>> found["annotation"]["R@1"].value, found["search"]["R@1"].value
+    >>> result = both_directions(scores, select("any of five", [0, 1]), ["R@1"])
+    >>> result["annotation"]["R@1"].value, result["search"]["R@1"].value
     (0.5, 1.0)
     """
     names = list(measures)

@@ -97,8 +97,8 @@ def of_mean(
 ) -> Randomisation:
     """Test one pair; the same as its cell of `of_means` under the same seed.
 
-    >>> found = of_mean([1, 1, 1, 1], [0, 0, 0, 0], rounds=1000)
-    >>> found.difference, 0.1 < found.p < 0.15  # 2 of 16 exchanges differ as much
+    >>> result = of_mean([1, 1, 1, 1], [0, 0, 0, 0], rounds=1000)
+    >>> result.difference, 0.1 < result.p < 0.15  # 2 of 16 exchanges differ as much
     (1.0, True)
     """
     both = np.stack([np.asarray(v, dtype=np.float64) for v in (first, second)])
@@ -156,8 +156,8 @@ def of_sums(
     for other numbers of images than items.
 
     >>> share = lambda sums: sums[:, 0] / sums[:, 1]
-    >>> found = of_sums([[1, 1], [1, 1]], [[0, 1], [0, 1]], share, rounds=1000)
-    >>> found.difference, 0.45 < found.p < 0.55  # 2 of 4 exchanges differ as much
+    >>> result = of_sums([[1, 1], [1, 1]], [[0, 1], [0, 1]], share, rounds=1000)
+    >>> result.difference, 0.45 < result.p < 0.55  # 2 of 4 exchanges differ as much
     (1.0, True)
     """
     tables = [np.asarray(terms, np.float64) for terms in (first, second)]

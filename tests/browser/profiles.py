@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page
 WAITING = 2
 #: Whether a profile has the browser's own clock. A clock set by a test remains, and does not advance.
 CLOCK_RUNS = "/native code/.test(setTimeout)"
-#: Options of a page, which it gets anew for each test.
+#: Options of a page, which are set again for each test.
 _OF_PAGES = ("viewport", "color_scheme")
 #: Methods whose effect on a page remains when it navigates: such a page is not reused.
 _STAYS = ("add_init_script", "expose_binding", "expose_function", "route", "on", "once")

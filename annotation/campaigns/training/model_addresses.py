@@ -14,7 +14,7 @@ from annotation.audit import record
 from annotation.campaigns import model_annotators
 from annotation.common import database
 from annotation.common.operations import FieldError, Help, Listing, OneOf, OperationContext
-from annotation.models import ModelAddress, ModelAnnotator, ModelCall
+from annotation.models import Campaign, ModelAddress, ModelAnnotator, ModelCall
 from annotation.notifications.receivers import LONGEST_ADDRESS, AddressError, address_origin, receiver_of
 from annotation.protocol.model_calls import (
     CHAT_PROTOCOL,
@@ -169,7 +169,7 @@ def set_model_address(request: SetModelAddressRequest, context: OperationContext
     model_annotators.refuse_busy(annotator)
     settings = ModelSettings(**{name: getattr(request, name) for name in _SETTINGS})
     with database.writing():
-        ModelAddress.objects.create(
+        address = ModelAddress.objects.create(
             model_annotator=annotator,
             address=request.address,
             settings=asdict(settings),
@@ -188,10 +188,8 @@ def set_model_address(request: SetModelAddressRequest, context: OperationContext
             address=address_origin(request.address),
             budget=request.budget,
         )
-    annotator.refresh_from_db()
-    state = address_state(annotator)
-    assert state is not None
-    return state
+    annotator.refresh_from_db(fields=["budget_micros", "spent_micros"])
+    return _state(address)
 
 
 _SETTINGS = tuple(setting.name for setting in fields(ModelSettings))
@@ -202,12 +200,17 @@ def newest_address(annotator: ModelAnnotator) -> ModelAddress | None:
     return annotator.addresses.order_by("-pk").first()
 
 
-def address_state(annotator: ModelAnnotator) -> ModelAddressState | None:
-    """Return where a model annotator's model answers, and its budget; None without an address."""
-    address = newest_address(annotator)
-    if address is None:
-        return None
-    settings, currency = ModelSettings(**address.settings), currency_of(annotator.campaign)
+def address_states(campaign: Campaign) -> dict[str, ModelAddressState]:
+    """Return where the models of a campaign's model annotators answer, and their budgets, by the annotators'
+    names. One query."""
+    rows = ModelAddress.objects.filter(model_annotator__campaign=campaign).order_by("pk")
+    newest = {row.model_annotator.name: row for row in rows.select_related("model_annotator__campaign")}
+    return {name: _state(row) for name, row in newest.items()}
+
+
+def _state(address: ModelAddress) -> ModelAddressState:
+    annotator, settings = address.model_annotator, ModelSettings(**address.settings)
+    currency = currency_of(annotator.campaign)
     return ModelAddressState(
         campaign=annotator.campaign.name,
         model_annotator=annotator.name,

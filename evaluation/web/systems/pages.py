@@ -153,7 +153,7 @@ def system_list(request: HttpRequest) -> HttpResponse:
 
 
 def _sets_from_files(request: HttpRequest) -> list[tuple[str, str, Any]]:
-    """Return the sets that no system here has made: what they are of, the name of their page, and the row."""
+    """Return the sets that come from files: what they contain, the name of their page, and the row."""
     kinds: tuple[tuple[Any, str, str], ...] = (
         (CaptionSet, _("captions"), "evaluation:captions"),
         (TagSet, _("tags"), "evaluation:tags"),

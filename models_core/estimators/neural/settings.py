@@ -107,7 +107,7 @@ class EmbedderSettings(CheckedRecord):
 
     @property
     def members(self) -> int:
-        """The number of models kept: one."""
+        """The number of stored models: one."""
         return 1
 
 
@@ -186,7 +186,7 @@ class CaptionerSettings(CheckedRecord):
 
     @property
     def members(self) -> int:
-        """The number of models kept: one."""
+        """The number of stored models: one."""
         return 1
 
 

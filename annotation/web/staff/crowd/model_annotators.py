@@ -32,6 +32,7 @@ def model_annotator_list(request: HttpRequest, campaign: Campaign) -> HttpRespon
     settings = settings_of(campaign.settings).model_annotator
     reports = model_annotator_reports(campaign)
     saving = model_annotator_saving(campaign, reports)
+    addresses = model_addresses.address_states(campaign)
     return render(
         request,
         "annotation/staff/model_annotators.html",
@@ -44,9 +45,7 @@ def model_annotator_list(request: HttpRequest, campaign: Campaign) -> HttpRespon
                     report,
                     WORKER_STATE_LABELS.get(report.state, report.state),
                     source_in_words(report.source),
-                    model_addresses.address_state(
-                        model_annotators.model_annotator_named(campaign, report.name)
-                    ),
+                    addresses.get(report.name),
                 )
                 for report in reports
             ],
