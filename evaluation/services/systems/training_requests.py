@@ -61,7 +61,7 @@ HeldOutField = Annotated[
 KeepLastField = Annotated[
     bool,
     Help(
-        _("The last model stays"),
+        _("Keep the last model"),
         _("No images are held out and nothing is chosen: each setting with several values has its first"),
     ),
 ]
